@@ -24,9 +24,10 @@ from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.data.statistics import Statistics, count_states
 from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.model.field import Model
-from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, DenseLayout
+from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, DenseLayout, node_levels
 from mrfbayes.particles.completions import Completions, make_completions, typical_rows
-from mrfbayes.particles.tables import CellEnsemble, Layout, make_ensemble
+from mrfbayes.particles.dense import ChainEnsemble
+from mrfbayes.particles.tables import Layout, make_ensemble
 from mrfbayes.priors import Prior
 
 REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others at random
@@ -123,7 +124,7 @@ class DensePosterior:
             and (layout.forward.diagonal() == 1.0).all()
         )
 
-    def ensemble(self, mode: DenseMode, size: EnsembleSize, seed: np.random.SeedSequence) -> CellEnsemble:
+    def ensemble(self, mode: DenseMode, size: EnsembleSize, seed: np.random.SeedSequence) -> ChainEnsemble:
         """Chains of all replicas, at particles of the mode."""
         random = kernel_state(seed, "chains")
         made = make_ensemble(self.layout, mode.means, size.replicas, size.chains, random, size.threads)
@@ -230,9 +231,7 @@ def is_dense(model: Model) -> bool:
 
 def level_means(layout: Layout, statistics: Statistics) -> np.ndarray:
     """(levels,) frequencies of the states 1, 2, ... of every node, shrunk so that none is 0 or 1; even if not known."""
-    sizes = layout.states - 1
-    node = np.repeat(np.arange(sizes.size), sizes)
-    state = np.arange(node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    node, state = node_levels(layout.states)
     if not len(statistics.rows):
         return np.asarray(1.0 / layout.states[node])
     rows, weights = statistics.rows, statistics.row_weights

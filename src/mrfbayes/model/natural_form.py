@@ -12,6 +12,7 @@ indicators of the states.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,9 +58,21 @@ class DenseLayout:
         """Whether every variable has two states."""
         return bool((self.states == 2).all())
 
+    @cached_property
+    def levels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Node and state behind each of the natural parameters of nodes."""
+        return node_levels(self.states)
+
     def values(self, x_u: np.ndarray, x_v: np.ndarray) -> np.ndarray:
         """f of two arrays of states."""
         return np.asarray(x_u * x_v if self.coupling == PRODUCT_FORM else x_u == x_v, dtype=float)
+
+
+def node_levels(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Node and state of the states 1, 2, ... of all nodes, which have ``states`` (d,)."""
+    sizes = states - 1
+    node = np.repeat(np.arange(sizes.size), sizes)
+    return node, np.arange(node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
 
 
 def dense_layout(model: Model) -> DenseLayout | None:

@@ -6,8 +6,6 @@ once for each of two halves whose difference is pure noise: none where the sums 
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from mrfbayes.base.random_streams import generator, kernel_state
@@ -26,58 +24,35 @@ SUMMED = 250_000  # completions of all rows up to which they are summed over: so
 START_ROWS = 4_096
 
 
-class Completions(Protocol):
-    """The expected statistics of all data, given what is seen of them."""
-
-    n: float
-
-    def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
-        """(k, 2, p) of both halves at each w of (k, p)."""
-
-    def at(self, w: np.ndarray, sweeps: int) -> np.ndarray:
-        """At one w (p,): (p,) where they are exact, else (2 replicas, p), half by half."""
-
-    def covariance(self, w: np.ndarray) -> np.ndarray | None:
-        """Sum of the rows' Cov[s | seen] (p, p) at w (p,); None without holes."""
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What changes from call to call, to be stored."""
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Go on from what `arrays` gave."""
-
-
-class SummedCompletions:
-    """Exact sums over missing cells; without any, the counts themselves."""
+class Completions:
+    """The expected statistics of all data, given what is seen of them: exact sums, or the counts without holes."""
 
     def __init__(self, data: Observed) -> None:
         self._data, self.n = data, data.n
 
     def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
-        """(k, 2, p); both halves are the same."""
+        """(k, 2, p) of both halves at each w of (k, p); exact sums are the same in both."""
         clamped = self._data.clamped
-        if clamped is None:
-            return np.broadcast_to(self._data.counts, (len(w), HALVES, w.shape[1]))
-        found = np.stack([self._data.counts + clamped.moments(each)[1] for each in w])
-        return np.broadcast_to(found[:, None], (len(w), HALVES, w.shape[1]))
+        found = [self._data.counts + (0.0 if clamped is None else clamped.moments(each)[1]) for each in w]
+        return np.repeat(np.stack(found)[:, None], HALVES, axis=1)
 
     def at(self, w: np.ndarray, sweeps: int) -> np.ndarray:
-        """(p,) at one w."""
+        """At one w (p,): (p,) where they are exact, else (2 replicas, p), half by half."""
         return np.asarray(self.counts(w[None], sweeps)[0, 0])
 
     def covariance(self, w: np.ndarray) -> np.ndarray | None:
-        """Sum of the rows' Cov[s | seen] (p, p)."""
+        """Sum of the rows' Cov[s | seen] (p, p) at w (p,); None without holes."""
         return None if self._data.clamped is None else self._data.clamped.covariance(w)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Nothing changes."""
+        """What changes from call to call, to be stored."""
         return {}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Nothing to go on from."""
+        """Go on from what `arrays` gave."""
 
 
-class SampledCompletions:
+class SampledCompletions(Completions):
     """Clamped chains: each of ``replicas`` has two completions of every row with holes, swept at its own w."""
 
     def __init__(self, layout: Layout, statistics: Statistics, replicas: int, seed: np.random.SeedSequence) -> None:
@@ -168,7 +143,7 @@ def _natural(layout: Layout, x: np.ndarray) -> np.ndarray:
     if isinstance(layout, TableLayout):
         found = row_statistics(layout.model, x.reshape(-1, x.shape[-1]).astype(np.uint8))
         return found.reshape(*x.shape[:-1], -1)
-    (u, v), (node, state) = layout.pairs.T, _levels(layout)
+    (u, v), (node, state) = layout.pairs.T, layout.levels
     return np.concatenate([layout.values(x[..., u], x[..., v]), x[..., node] == state], axis=-1)
 
 
@@ -192,14 +167,7 @@ def natural_sums(layout: Layout, x: np.ndarray, weight: np.ndarray) -> np.ndarra
     cells = np.bincount(
         (np.arange(d) * most + x.astype(np.int64)).ravel(), weights=np.repeat(weight, d), minlength=d * most
     ).reshape(d, most)
-    return np.concatenate([products[u, v], cells[_levels(layout)]])
-
-
-def _levels(layout: DenseLayout) -> tuple[np.ndarray, np.ndarray]:
-    """Node and state behind each of the natural parameters of nodes."""
-    sizes = layout.states - 1
-    node = np.repeat(np.arange(sizes.size), sizes)
-    return node, np.arange(node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    return np.concatenate([products[u, v], cells[layout.levels]])
 
 
 def natural_tables(layout: DenseLayout, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -207,7 +175,7 @@ def natural_tables(layout: DenseLayout, w: np.ndarray) -> tuple[np.ndarray, np.n
     d, most = layout.states.size, int(layout.states.max())
     natural = layout.forward @ w
     u, v = layout.pairs.T
-    node, state = _levels(layout)
+    node, state = layout.levels
     coupling, level = np.zeros((d, d)), np.zeros((d, most))
     coupling[u, v] = coupling[v, u] = natural[: u.size]
     level[node, state] = natural[u.size :]
@@ -219,7 +187,7 @@ def make_completions(
 ) -> Completions:
     """Exact sums where completions are few, or no cell is missing; else chains for each of ``replicas``."""
     if is_summed(statistics):
-        return SummedCompletions(observed(statistics))
+        return Completions(observed(statistics))
     return SampledCompletions(layout, statistics, replicas, seed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -36,7 +37,82 @@ def spread(work: Callable[[int], Any], parts: Iterable[int], threads: int) -> li
         return list(pool.map(work, parts))
 
 
-class DenseEnsemble:
+class ChainEnsemble(ABC):
+    """``replicas`` fields, each with persistent chains in two halves of ``width``, and the ``streams`` of these."""
+
+    replicas: int
+    width: int
+    streams: np.ndarray
+
+    @property
+    def n_chains(self) -> int:
+        """Chains of all replicas."""
+        return self.replicas * HALVES * self.width
+
+    @abstractmethod
+    def start(self, x: np.ndarray) -> None:
+        """Put the chains at the states ``x`` (n_chains, d)."""
+
+    @abstractmethod
+    def rows(self) -> np.ndarray:
+        """Where the chains are, (n_chains, d) uint8."""
+
+    @abstractmethod
+    def set_parameters(self, natural: np.ndarray) -> None:
+        """Natural parameters (replicas, natural), or (natural,) where all replicas share them."""
+
+    @abstractmethod
+    def sweep(self, n: int) -> None:
+        """``n`` sweeps of all chains, nothing counted."""
+
+    @abstractmethod
+    def moments(self, skipped: int, counted: int) -> np.ndarray:
+        """E[T] (replicas, 2, natural) of both halves over ``counted`` sweeps, after ``skipped`` others."""
+
+    @abstractmethod
+    def statistics(self, x: np.ndarray) -> np.ndarray:
+        """T (n, natural) of the states ``x`` (n, d)."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Where the chains and their random streams are."""
+        return {"rows": self.rows(), "streams": self.streams}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Go on from what `arrays` gave."""
+        self.start(arrays["rows"])
+        self.streams[:] = arrays["streams"]
+
+    def products(self, samples: int, skipped: int) -> tuple[np.ndarray, np.ndarray]:
+        """Mean (natural,) and covariance (natural, natural) of T, all replicas at one parameter.
+
+        From ``samples`` snapshots of all chains with ``skipped`` sweeps before each.
+        """
+        centre, totals, products = None, np.zeros(0), np.zeros((0, 0))
+        for _ in range(samples):
+            self.sweep(skipped + 1)
+            x = self.rows()
+            for first in range(0, len(x), DENSE_BATCH):
+                values = self.statistics(x[first : first + DENSE_BATCH])
+                if centre is None:  # near the mean, so that single precision loses nothing in the products
+                    centre = values.mean(axis=0)
+                    totals, products = np.zeros(centre.size), np.zeros((centre.size,) * 2)
+                values -= centre
+                totals += values.sum(axis=0, dtype=float)
+                products += values.T @ values
+        assert centre is not None
+        mean, covariance = self._covariance(totals, products, samples)
+        return mean + centre, covariance
+
+    def _covariance(self, totals: np.ndarray, products: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
+        n = samples * self.n_chains
+        mean = totals / n
+        products /= n
+        for first in range(0, len(products), 512):
+            products[first : first + 512] -= np.outer(mean[first : first + 512], mean)
+        return mean, products
+
+
+class DenseEnsemble(ChainEnsemble):
     """``replicas`` fields of one layout, each with ``chains`` persistent chains.
 
     Parameters
@@ -77,9 +153,8 @@ class DenseEnsemble:
         width = self._planes * self.width
         streams = np.zeros((replicas * HALVES, STREAM_WORDS), np.uint64)
         start_streams(state, streams)
-        self.chains = DenseChains(
-            np.zeros((replicas, HALVES, d, width), np.float32), streams.reshape(replicas, HALVES, STREAM_WORDS)
-        )
+        self.streams = streams.reshape(replicas, HALVES, STREAM_WORDS)
+        self.chains = DenseChains(np.zeros((replicas, HALVES, d, width), np.float32), self.streams)
         self._sums = DenseSums(
             np.zeros((replicas, HALVES, d, d), np.float32), np.zeros((replicas, HALVES, d, most), np.float32)
         )
@@ -95,26 +170,14 @@ class DenseEnsemble:
             for _ in range(min(threads, replicas))
         ]
 
-    @property
-    def n_chains(self) -> int:
-        """Chains of all replicas."""
-        return self.replicas * HALVES * self.width
-
     @cached_property
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         return self.layout.pairs.min(axis=1), self.layout.pairs.max(axis=1)
 
-    @cached_property
-    def _cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Node and state of each level parameter."""
-        sizes = self.layout.states - 1
-        node = np.repeat(np.arange(sizes.size), sizes)
-        return node, np.arange(node.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-
     def _by_state(self, levels: np.ndarray) -> np.ndarray:
         """(..., levels) as (..., d, R), nothing at state 0."""
         out = np.zeros((*levels.shape[:-1], self.layout.states.size, int(self.layout.states.max())))
-        node, state = self._cells
+        node, state = self.layout.levels
         out[..., node, state] = levels
         return out
 
@@ -137,15 +200,6 @@ class DenseEnsemble:
         else:
             x = np.rint(z + self._field.centre)
         return np.ascontiguousarray(x.transpose(0, 1, 3, 2).reshape(self.n_chains, -1).astype(np.uint8))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Where the chains and their random streams are."""
-        return {"rows": self.rows(), "streams": self.chains.stream}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Go on from what `arrays` gave."""
-        self.start(arrays["rows"])
-        self.chains.stream[:] = arrays["streams"]
 
     def set_parameters(self, natural: np.ndarray) -> None:
         """Natural parameters (replicas, natural), or (natural,) where all replicas share them."""
@@ -196,7 +250,7 @@ class DenseEnsemble:
         n = counted * self.width
         u, v = self._ends
         level = self._sums.level / np.float32(n)
-        node, state = self._cells
+        node, state = self.layout.levels
         pair = self._sums.pair[:, :, u, v].astype(float) / (2 * n)
         if self._kind == AGREEMENT:
             probability = level.astype(float)
@@ -214,22 +268,7 @@ class DenseEnsemble:
 
         From ``samples`` snapshots of all chains with ``skipped`` sweeps before each.
         """
-        if self.layout.is_binary:
-            return self._products_binary(samples, skipped)
-        centre, totals, products = None, np.zeros(self.layout.n_natural), np.zeros((self.layout.n_natural,) * 2)
-        for _ in range(samples):
-            self.sweep(skipped + 1)
-            x = self.rows()
-            for first in range(0, len(x), DENSE_BATCH):
-                values = self.statistics(x[first : first + DENSE_BATCH])
-                # Near its mean, so that single precision loses nothing in the products.
-                centre = values.mean(axis=0) if centre is None else centre
-                values -= centre
-                totals += values.sum(axis=0, dtype=float)
-                products += values.T @ values
-        assert centre is not None
-        mean, covariance = self._covariance(totals, products, samples)
-        return mean + centre, covariance
+        return self._products_binary(samples, skipped) if self.layout.is_binary else super().products(samples, skipped)
 
     def _products_binary(self, samples: int, skipped: int) -> tuple[np.ndarray, np.ndarray]:
         d, n = self.layout.states.size, self.layout.n_natural
@@ -256,18 +295,10 @@ class DenseEnsemble:
             ).T
         return self._covariance(totals, products, samples)
 
-    def _covariance(self, totals: np.ndarray, products: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
-        n = samples * self.n_chains
-        mean = totals / n
-        products /= n
-        for first in range(0, len(products), 512):
-            products[first : first + 512] -= np.outer(mean[first : first + 512], mean)
-        return mean, products
-
     def statistics(self, x: np.ndarray) -> np.ndarray:
         """T (n, natural) float32 of the states ``x`` (n, d)."""
         u, v = self._ends
-        node, state = self._cells
+        node, state = self.layout.levels
         out = np.empty((len(x), self.layout.n_natural), np.float32)
         out[:, : u.size] = self.layout.values(x[:, u].astype(np.float32), x[:, v].astype(np.float32))
         out[:, u.size :] = x[:, node] == state

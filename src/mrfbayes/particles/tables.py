@@ -15,7 +15,7 @@ from mrfbayes.kernels.particles.bitgibbs import block_streams
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout, dense_layout
-from mrfbayes.particles.dense import DenseEnsemble, spread
+from mrfbayes.particles.dense import ChainEnsemble, DenseEnsemble, spread
 from mrfbayes.particles.ensembles import ColumnChains
 from mrfbayes.particles.moments import row_statistics
 
@@ -66,7 +66,7 @@ def cell_layout(model: Model) -> Layout:
     return layout
 
 
-class TableEnsemble:
+class TableEnsemble(ChainEnsemble):
     """``replicas`` fields with ``chains`` persistent chains each; see `DenseEnsemble`, whose methods it has."""
 
     def __init__(self, layout: TableLayout, replicas: int, chains: int, state: np.ndarray, threads: int = 1) -> None:
@@ -76,11 +76,6 @@ class TableEnsemble:
         self._parts = [ColumnChains(layout.model, self.width, stream) for stream in self.streams]
         self._w = np.zeros((replicas, layout.n_natural))
 
-    @property
-    def n_chains(self) -> int:
-        """Chains of all replicas."""
-        return self.replicas * HALVES * self.width
-
     def start(self, x: np.ndarray) -> None:
         """Put the chains at the states ``x`` (n_chains, d)."""
         for part, rows in zip(self._parts, x.reshape(len(self._parts), self.width, -1), strict=True):
@@ -89,15 +84,6 @@ class TableEnsemble:
     def rows(self) -> np.ndarray:
         """Where the chains are, (n_chains, d) uint8."""
         return np.concatenate([part.rows() for part in self._parts])
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Where the chains and their random streams are."""
-        return {"rows": self.rows(), "streams": self.streams}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Go on from what `arrays` gave."""
-        self.start(arrays["rows"])
-        self.streams[:] = arrays["streams"]
 
     def set_parameters(self, natural: np.ndarray) -> None:
         """Log-odds (replicas, p), or (p,) where all replicas share them."""
@@ -115,28 +101,14 @@ class TableEnsemble:
         )
         return np.stack(found).reshape(self.replicas, HALVES, -1)
 
-    def products(self, samples: int, skipped: int) -> tuple[np.ndarray, np.ndarray]:
-        """Mean (p,) and covariance (p, p) of s, all replicas at one parameter; see `DenseEnsemble`."""
-        centre = self._model.lowering.constant
-        total, products, n = np.zeros(centre.size), np.zeros((centre.size,) * 2), 0
-        for _ in range(samples):
-            self.sweep(skipped + 1)
-            for part in self._parts:
-                values = row_statistics(self._model, part.rows())
-                if not n:
-                    centre = values.mean(axis=0)
-                values -= centre
-                total, products, n = total + values.sum(axis=0), products + values.T @ values, n + len(values)
-        mean = total / n
-        return mean + centre, products / n - np.outer(mean, mean)
-
-
-CellEnsemble = DenseEnsemble | TableEnsemble
+    def statistics(self, x: np.ndarray) -> np.ndarray:
+        """S (n, p) of the states ``x`` (n, d)."""
+        return row_statistics(self._model, x)
 
 
 def make_ensemble(
     layout: Layout, means: np.ndarray, replicas: int, chains: int, state: np.ndarray, threads: int = 1
-) -> CellEnsemble:
+) -> ChainEnsemble:
     """Chains of a field; see `DenseEnsemble`."""
     if isinstance(layout, TableLayout):
         return TableEnsemble(layout, replicas, chains, state, threads)
