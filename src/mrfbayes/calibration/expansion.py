@@ -21,7 +21,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CalibrationError
 from mrfbayes.base.failures import calibrating
 from mrfbayes.calibration.cumulants import Cumulants
-from mrfbayes.estimation.mode import newton
+from mrfbayes.estimation.optimise import newton
 from mrfbayes.priors import Prior
 
 _TOLERANCE = 1e-9  # posterior sds

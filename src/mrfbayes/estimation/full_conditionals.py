@@ -15,9 +15,14 @@ import numpy as np
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.data.patterns import MAX_PATTERN_BYTES, PatternTable, column_bytes
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns, score_variances
-from mrfbayes.kernels.estimation.full_conditional_tables import TablePatterns, table_expectations
-from mrfbayes.kernels.estimation.full_conditionals import Neighbours, conditional_sum
+from mrfbayes.kernels.estimation.full_conditionals import (
+    Neighbours,
+    ScorePatterns,
+    TablePatterns,
+    conditional_sum,
+    score_variances,
+    table_expectations,
+)
 from mrfbayes.model.field import Model
 
 

@@ -10,8 +10,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.faces import Faces
-from mrfbayes.estimation.mode import newton
-from mrfbayes.estimation.optimise import Ascent, Curvature, Penalised, lbfgs
+from mrfbayes.estimation.optimise import Ascent, Curvature, Penalised, lbfgs, newton
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import planar_size, recursion, takes_planar

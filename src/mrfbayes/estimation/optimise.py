@@ -1,7 +1,8 @@
 """Limited-memory quasi-Newton ascent of a smooth log posterior, in units of posterior sds.
 
-The stopping rule is that of Newton's method (`mrfbayes.estimation.mode`): with g the gradient and I the information,
-the Newton step has length sqrt(g' I^-1 g) in posterior sds, and that is what has to be small.
+Newton's method itself (`newton`) is for those whose second derivatives are known: estimates, and everything that is
+calibrated to a mode. The stopping rule of both: with g the gradient and I the information, the Newton step has length
+sqrt(g' I^-1 g) in posterior sds, and that is what has to be small.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
     from mrfbayes.model.field import Model
     from mrfbayes.priors import Prior
 
+
 TYPICAL_ITERATIONS = 50  # for progress bars
 MAX_LOG_ODDS = 40.0  # log-odds: weights of 4e-18 are zero for every purpose
 _ARMIJO = 1e-4
 _MEMORY = 10
 RENEWED = (4, 64, 256)  # steps after which the curvature is taken anew: the last one was taken far away
+Report = Callable[[int, float, np.ndarray], None]
+TOLERANCE = 1e-7  # posterior sds
 
 
 class Valued(Protocol):
@@ -133,9 +137,6 @@ class Ascent:
     trace: list[float] = field(default_factory=list)
 
 
-Report = Callable[[int, float, np.ndarray], None]
-
-
 def silent(iteration: int, step: float, w: np.ndarray) -> None:
     """No report."""
 
@@ -226,3 +227,54 @@ def line_search(
                 return trial, new_value, new_gradient, True
         step *= 0.5
     return w, value, gradient, False
+
+
+class Curved(Protocol):
+    """A log posterior (or likelihood) in log-odds w whose second derivatives are known."""
+
+    def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient (p,)."""
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        """Minus the Hessian, (p, p)."""
+
+
+def newton(
+    objective: Curved,
+    w: np.ndarray,
+    max_iterations: int = 100,
+    report: Report = silent,
+    tolerance: float = TOLERANCE,
+) -> Ascent:
+    """Damped Newton ascent from ``w``; stops early where w runs away to infinity."""
+    value, gradient = objective.value_gradient(w)
+    trace: list[float] = []
+    size = np.inf
+    for iteration in range(max_iterations):
+        direction = _solve(objective.curvature(w), gradient)
+        slope = float(gradient @ direction)
+        size = float(np.sqrt(max(slope, 0.0)))
+        trace.append(size)
+        report(iteration, size, w)
+        if size < tolerance:
+            return Ascent(w + direction, True, iteration + 1, size, trace)
+        if np.abs(w).max(initial=0.0) > MAX_LOG_ODDS or budget().is_out:
+            break
+        w, value, gradient, moved = line_search(objective, w, value, gradient, direction, slope)
+        if not moved:  # rounding: no better value can be told from this one
+            return Ascent(w, size < 1e-3, iteration + 1, size, trace)
+    return Ascent(w, False, len(trace), size, trace)
+
+
+def _solve(curvature: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Newton direction; directions without curvature (general tables have them) get next to no step."""
+    scale = float(np.abs(np.diag(curvature)).max(initial=0.0)) or 1.0
+    damping = 1e-13 * scale
+    while True:
+        damped = curvature.copy()
+        damped[np.diag_indices_from(damped)] += damping
+        try:
+            np.linalg.cholesky(damped)  # only to see whether it is positive definite
+            return np.asarray(np.linalg.solve(damped, gradient))
+        except np.linalg.LinAlgError:
+            damping *= 100.0

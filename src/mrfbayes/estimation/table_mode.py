@@ -130,7 +130,10 @@ class TableProblem:
         for chains in groups:
             budget().check("tables of all pairs")
             chains.pairs(table, CHECK_SWEEPS)
-            shown = np.mean([chains.pairs(table, 1) for _ in range(CHECK_SWEEPS)], axis=0)
+            shown = np.zeros_like(table)
+            for _ in range(CHECK_SWEEPS):
+                shown += chains.pairs(table, 1)
+            shown /= np.float32(CHECK_SWEEPS)
             slopes.append((self._slope(table, shown, observed, n) / np.sqrt(information))[self._inside])
         products = np.array([[float(np.mean(a * b)) for b in slopes] for a in slopes])
         same, other = (products[0, 1] + products[2, 3]) / 2, products[:2, 2:].mean()

@@ -25,8 +25,7 @@ from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
 from mrfbayes.data.covariates import CovariateStatistics
 from mrfbayes.estimation.godambe import NodeFeatures
-from mrfbayes.estimation.mode import Curved, newton
-from mrfbayes.estimation.optimise import less_hessian
+from mrfbayes.estimation.optimise import Curved, less_hessian, newton
 from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.clamped import observed
 from mrfbayes.exact.quantities import moments_w

@@ -21,16 +21,13 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.views import View, Workspace
 from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.estimation.godambe import spread_ratio
-from mrfbayes.estimation.mode import newton
-from mrfbayes.estimation.optimise import lbfgs
+from mrfbayes.estimation.optimise import lbfgs, newton
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.exact.clamped import observed
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_gradient, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import apply_transpose
-from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns
-from mrfbayes.kernels.estimation.full_conditional_tables import TablePatterns
-from mrfbayes.kernels.estimation.full_conditionals import Neighbours, conditional_sum
+from mrfbayes.kernels.estimation.full_conditionals import Neighbours, ScorePatterns, TablePatterns, conditional_sum
 from mrfbayes.methods.covariates import prepare_pseudo
 from mrfbayes.methods.lowered import Lowered, lower_log_odds, lower_theta, lowered_data, node_and_edge
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable

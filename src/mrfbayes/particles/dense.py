@@ -21,9 +21,17 @@ from mrfbayes.kernels.particles.dense import (
     DenseSums,
     dense_sweeps,
 )
-from mrfbayes.kernels.particles.dense_draws import AGREEMENT, BINARY, MOST_LEVELS, ORDERED, SCRATCH_ROWS
+from mrfbayes.kernels.particles.dense_draws import (
+    AGREEMENT,
+    BINARY,
+    LANES,
+    MOST_LEVELS,
+    ORDERED,
+    SCRATCH_ROWS,
+    STREAM_WORDS,
+    start_streams,
+)
 from mrfbayes.kernels.particles.dense_moments import add_products
-from mrfbayes.kernels.particles.dense_random import LANES, STREAM_WORDS, start_streams
 from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout
 
 DENSE_BATCH = 4_096  # particles whose statistics are written out at a time

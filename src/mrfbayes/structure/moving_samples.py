@@ -53,7 +53,7 @@ class SampleSource:
     def round_up(self, n_particles: int) -> int:
         """The number of samples that is made when ``n_particles`` are asked for."""
         from mrfbayes.kernels.particles.dense import HALVES
-        from mrfbayes.kernels.particles.dense_random import LANES
+        from mrfbayes.kernels.particles.dense_draws import LANES
 
         whole = HALVES * LANES if self.layout is not None else 64
         return -(-n_particles // whole) * whole
@@ -61,7 +61,7 @@ class SampleSource:
     def stream(self, seed: np.random.SeedSequence) -> np.ndarray:
         """A random stream, as ``move`` takes it."""
         from mrfbayes.kernels.particles.dense import HALVES
-        from mrfbayes.kernels.particles.dense_random import STREAM_WORDS, start_streams
+        from mrfbayes.kernels.particles.dense_draws import STREAM_WORDS, start_streams
 
         state = kernel_state(seed, "samples")
         if self.layout is None:

@@ -7,7 +7,7 @@ from estimation.fields import FIELDS, Enumerated, weak
 from mrfbayes.data.data import Data
 from mrfbayes.estimation.full_conditionals import Conditionals, has_score_couplings
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
-from mrfbayes.kernels.estimation.full_conditional_scores import ScorePatterns
+from mrfbayes.kernels.estimation.full_conditionals import ScorePatterns
 from mrfbayes.model.build import graph
 from mrfbayes.priors import Prior
 

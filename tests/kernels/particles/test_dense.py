@@ -17,9 +17,18 @@ from mrfbayes.kernels.particles.dense import (
     DenseSums,
     dense_sweeps,
 )
-from mrfbayes.kernels.particles.dense_draws import AGREEMENT, BINARY, ORDERED, SCRATCH_ROWS
+from mrfbayes.kernels.particles.dense_draws import (
+    AGREEMENT,
+    BINARY,
+    LANES,
+    ORDERED,
+    SCRATCH_ROWS,
+    STREAM_WORDS,
+    exp32,
+    fill_uniform32,
+    start_streams,
+)
 from mrfbayes.kernels.particles.dense_moments import add_products
-from mrfbayes.kernels.particles.dense_random import LANES, STREAM_WORDS, exp32, fill_uniform32, start_streams
 
 KINDS = {"binary": (BINARY, [2] * 10), "ordered": (ORDERED, [2, 3, 5, 4]), "agreement": (AGREEMENT, [3] * 4)}
 

@@ -21,8 +21,16 @@ import numpy as np
 
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.particles.dense_draws import AGREEMENT, BINARY, DenseNode, draw_binary, draw_levels, draw_states
-from mrfbayes.kernels.particles.dense_random import LANES, fill_uniform32
+from mrfbayes.kernels.particles.dense_draws import (
+    AGREEMENT,
+    BINARY,
+    LANES,
+    DenseNode,
+    draw_binary,
+    draw_levels,
+    draw_states,
+    fill_uniform32,
+)
 
 HALVES = 2  # of a replica's chains: the difference of their sums shows the noise
 CHAIN_GROUP = 8  # nodes whose fields are made together
