@@ -71,7 +71,7 @@ def predict_table(
 def is_exact(model: Model, known: Sequence[int], log_odds: np.ndarray) -> bool:
     """Whether the field that remains when the nodes ``known`` are held can be summed over."""
     try:
-        held_field(model, known).marginals(log_odds, np.zeros(len(known), dtype=np.int64))
+        held_field(model, known).marginals(log_odds, [0] * len(known))
     except TooLarge:
         return False
     return True
