@@ -24,7 +24,7 @@ from mrfbayes.kernels.estimation.pair_tables import table_gibbs
 LENGTH, STATES, SEQUENCES, CONTACTS, STRENGTH = 60, 21, 3_000, 60, 0.6
 ALPHABET = "-ACDEFGHIKLMNPQRSTVWY"
 SWEEPS = 100
-PEER_STEPS = (400, 3_000)  # as many as method="pcd" takes, and until little changes
+PEER_STEPS = (400, 3_000)  # twice as many as method="pcd" takes, and until little changes
 
 
 def simulated(length: int = LENGTH, n: int = SEQUENCES, q: int = STATES, seed: int = 1) -> tuple[np.ndarray, set]:
