@@ -163,3 +163,11 @@ def test_dense_fields_go_by_chains_that_go_on():
     assert np.abs(z).max() < 6.5  # 1,260 standard normal numbers
     # Negative control: data sets of other draws differ.
     assert np.abs((on[1:] - anew[:-1]) / noise[1:]).max() > 6.5
+
+
+@pytest.mark.parametrize(("observed", "p_value"), [(2.5, 0.6), (7.5, 0.6), (0.0, 0.2), (10.0, 0.2), (5.0, 1.0)])
+def test_a_p_value_is_twice_the_smaller_tail(observed, p_value):
+    """Nine replicates 1..9 and the observation itself: of 2.5, three of ten are at most as large."""
+    replicates = np.arange(1.0, 10.0)[:, None]
+    table = predictive._table(mb.graph([(0, 1)]), ["edges"], np.full((1, 1), observed), replicates)
+    assert table.loc["edges", "p_value"] == pytest.approx(p_value)
