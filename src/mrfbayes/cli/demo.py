@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.cli.show import console, quiet_warnings, show_edges, show_lines, show_table
+from mrfbayes.cli import show
 from mrfbayes.run.pools import begin_worker, process_pool
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def questionnaire() -> Posterior:
     names = data.nodes[:ITEMS]
     pairs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :]]
     model = mb.graph(pairs, nodes=names, fields=True, coupling="both-one")
-    with tempfile.TemporaryDirectory() as folder, quiet_warnings():
+    with tempfile.TemporaryDirectory() as folder, show.quiet_warnings():
         place = Path(folder) / "run.checkpoint"
         settings: dict[str, Any] = {"prior": "normal(0, 1.5)", "checkpoint": place, "thin": 2, "rng": 0}
         mb.sample(model, data.x[:, :ITEMS], draws=BEGUN_DRAWS, **settings)
@@ -54,7 +54,7 @@ def paper_comparison(draws: int = COMPARISON_DRAWS, workers: int = 1, progress: 
     x = mb.simulate(model, theta, COMPARISON_N, sampler="exact", rng=COMPARISON_SEED)
     settings: dict[str, Any] = {"engine": "mh", "draws": draws, "thin": COMPARISON_THIN, "chains": 1}
     settings["warmup"] = draws * COMPARISON_THIN // 4
-    with quiet_warnings():
+    with show.quiet_warnings():
         return mb.compare(
             model, x, methods=PAPER_METHODS, rng=COMPARISON_SEED, workers=workers, progress=progress, **settings
         )
@@ -84,28 +84,28 @@ def show_questionnaire(posterior: Posterior, to_stderr: bool) -> None:
     """The couplings with the most evidence, and the diagnostics of the run."""
     from mrfbayes.report.findings import Findings
 
-    show_edges(Findings(posterior, "log-odds"), DEMO_ROWS, to_stderr)
+    show.edges(Findings(posterior, "log-odds"), DEMO_ROWS, to_stderr)
     facts = posterior.facts
     text = (
         f"   {posterior.label}, {posterior.target} target; stopped after {facts.resumed_steps} draws and continued "
         f"from its checkpoint; smallest ESS {posterior.ess.min():,.0f}, largest R-hat {posterior.r_hat.max():.3f}, "
         f"Pareto k {facts.pareto_k:.2f}; {posterior.timings['run']:.1f} s of sampling"
     )
-    show_lines([text, ""], to_stderr)
+    show.lines([text, ""], to_stderr)
 
 
 def run_demo(to_stderr: bool) -> Path:
     """Print both parts; both are computed at once, since most of a first run is compiling."""
     import mrfbayes as mb
 
-    started, out = time.perf_counter(), console(to_stderr)
+    started, out = time.perf_counter(), show.console(to_stderr)
     with process_pool(2, begin_worker) as pool, out.status("two jobs are running; the first run compiles for a minute"):
         first, second = pool.submit(questionnaire), pool.submit(paper_comparison, workers=2, progress=False)
         try:
             out.print("1. Which symptoms go together? 355 children, 9 yes/no items, all pairs coupled", style="bold")
             show_questionnaire(first.result(), to_stderr)
             out.print(f"2. The ten methods of the paper on a 4x4 field, n = {COMPARISON_N}", style="bold")
-            show_table(COMPARISON_COLUMNS, comparison_rows(second.result().table), to_stderr=to_stderr)
+            show.table(COMPARISON_COLUMNS, comparison_rows(second.result().table), to_stderr=to_stderr)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -115,7 +115,7 @@ def run_demo(to_stderr: bool) -> Path:
     )
     REPORT.parent.mkdir(exist_ok=True)
     title, source = "Attention and hyperactivity in 355 children", "embedded data: adhd"
-    with quiet_warnings(), out.status("writing the report"):
+    with show.quiet_warnings(), out.status("writing the report"):
         path = mb.report(first.result(), REPORT, title=title, source=source, comparison=second.result(), overwrite=True)
     out.print("3. All of it as one page", style="bold")
     out.print(f"   report: {path.resolve()}", soft_wrap=True)

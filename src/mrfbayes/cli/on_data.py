@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrfbayes.cli import show
 from mrfbayes.cli.files import keep, keep_settings, writing
 from mrfbayes.cli.grouped import grouped
 from mrfbayes.cli.options import (
@@ -22,17 +23,6 @@ from mrfbayes.cli.options import (
     SearchOptions,
     SeedChoice,
     TableFile,
-)
-from mrfbayes.cli.show import (
-    print_json,
-    quiet_warnings,
-    show_data,
-    show_findings,
-    show_lines,
-    show_model,
-    show_posterior,
-    show_table,
-    show_warnings,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +43,7 @@ def _count(options: DataOptions, to_stderr: bool, run: SamplingOptions | None = 
     model = data_field(options, data)
     if run is not None:
         run.check(model)
-    show_data(data, to_stderr)
+    show.data(data, to_stderr)
     return data.count(model)
 
 
@@ -88,12 +78,12 @@ def fit(
     targets = {f"--out {name}": out / name for name in FIT_FILES} if out.is_dir() else {"--out": out}
     check_targets(targets, inputs={"data": files.data}, overwrite=overwrite, permission="--overwrite")
     data = read_data(files, asked.group)
-    with quiet_warnings():  # warnings are in the result, printed with it
+    with show.quiet_warnings():  # warnings are in the result, printed with it
         model = data_field(files, data)
         run.check(model)
         texts = read_codebook(codebook, model)
-        show_data(data, common.json)
-        show_model(model, common.json)
+        show.data(data, common.json)
+        show.model(model, common.json)
         with replacing_folder(out, FIT_FILES, "--out") as folder:
             with InterruptFlag() as interrupt, interrupt.allowed():
                 slabs = (asked.slab, asked.group_slab)
@@ -104,7 +94,7 @@ def fit(
             paths = found._write(folder, title, True)
             paths["settings"] = keep_settings(folder / "settings.toml", True)
         paths = {name: out / path.name for name, path in paths.items()}
-        show_findings(found.findings, found.sentences, data.warnings, paths, common.json)
+        show.findings(found.findings, found.sentences, data.warnings, paths, common.json)
     if found.posterior.facts.stopped_by == "Ctrl-C":
         raise typer.Exit(130)
 
@@ -142,15 +132,15 @@ def info(data: DataOptions, common: Common) -> None:
             "recommended": method if is_feasible else None,
             "because": why if is_feasible else INFEASIBLE,
         }
-        print_json(facts)
+        show.as_json(facts)
         return
     size = describe_bytes(cost.work["log_partition"].n_bytes)
     feasible = f"feasible: treewidth {cost.treewidth}, {size}" if cost.feasible else "out of reach"
     recommended = f"Recommended: --method {method}, about {describe_seconds(seconds)} for 1,000 steps: {why}."
-    show_data(observed)
-    show_model(model)
-    show_lines([f"The exact likelihood is {feasible}.", "", str(cost), "", recommended if is_feasible else INFEASIBLE])
-    show_lines([f"{name}: about {describe_seconds(value)} more." for name, value in searches.items()])
+    show.data(observed)
+    show.model(model)
+    show.lines([f"The exact likelihood is {feasible}.", "", str(cost), "", recommended if is_feasible else INFEASIBLE])
+    show.lines([f"{name}: about {describe_seconds(value)} more." for name, value in searches.items()])
 
 
 @grouped
@@ -166,7 +156,7 @@ def sample(
     from mrfbayes.base.interrupts import InterruptFlag
 
     inputs = {"the data": data.data, "--graph": data.graph, "--mask": data.mask}
-    with writing({"--out": out}, inputs, overwrite, continued={"--checkpoint": run.checkpoint}), quiet_warnings():
+    with writing({"--out": out}, inputs, overwrite, continued={"--checkpoint": run.checkpoint}), show.quiet_warnings():
         statistics = _count(data, common.json, run)
         with InterruptFlag() as interrupt:  # once there are draws, Ctrl-C waits until they are saved
             with interrupt.allowed():
@@ -175,9 +165,9 @@ def sample(
         if common.json:
             facts = {"method": posterior.method, "target": posterior.target, "partial": posterior.partial}
             frame = posterior.summary().to_dict(orient="index")
-            print_json({**facts, "warnings": list(posterior.warnings), "out": out and str(out), "parameters": frame})
+            show.as_json({**facts, "warnings": list(posterior.warnings), "out": out and str(out), "parameters": frame})
         else:
-            show_posterior(posterior)
+            show.posterior(posterior)
         if kept.text:
             typer.echo(kept.text, err=bool(kept.status) or common.json)
         if kept.status:
@@ -202,7 +192,7 @@ def estimate(
     from mrfbayes.plots.saving import write_table
 
     with writing({"--csv": csv}, {"data": data.data}, overwrite):
-        with quiet_warnings():
+        with show.quiet_warnings():
             statistics = _count(data, common.json)
             found = mb.estimate(statistics.model, statistics, algorithm=algorithm, rng=rng)
         frame = pd.DataFrame(
@@ -215,12 +205,12 @@ def estimate(
     if common.json:
         facts = {"method": found.method, "converged": found.converged, "penalised": found.penalised}
         theta = {"warnings": warnings, "theta": frame["theta"].to_dict()}
-        print_json({**facts, "boundary": list(found.boundary), **theta})
+        show.as_json({**facts, "boundary": list(found.boundary), **theta})
         return
-    show_lines([repr(found)])
+    show.lines([repr(found)])
     rows = [[str(name), f"{theta:.4f}", f"{log_odds:+.4f}"] for name, theta, log_odds in frame.itertuples()]
-    show_table(["parameter", "theta", "log-odds"], rows)
-    show_warnings(warnings, statistics.notes)
+    show.table(["parameter", "theta", "log-odds"], rows)
+    show.messages(warnings, statistics.notes)
 
 
 @grouped
@@ -239,7 +229,7 @@ def compare(
     import mrfbayes as mb
     from mrfbayes.plots.saving import write_table
 
-    with writing({"--csv": csv}, {"data": data.data}, overwrite), quiet_warnings():
+    with writing({"--csv": csv}, {"data": data.data}, overwrite), show.quiet_warnings():
         statistics = _count(data, common.json)
         methods = tuple(method or ("exact", "mle", "pseudo", "laplace"))
         prior, model = priors.chosen_prior, statistics.model
@@ -254,8 +244,8 @@ def compare(
             [str(name), *(value if isinstance(value, str) else f"{value:.4g}" for value in row)]
             for name, *row in frame[shown].itertuples()
         ]
-        show_table(["method", *(column.replace("_", " ") for column in shown)], rows, texts=2)
-    show_warnings(statistics.warnings, statistics.notes, to_stderr=common.json)
+        show.table(["method", *(column.replace("_", " ") for column in shown)], rows, texts=2)
+    show.messages(statistics.warnings, statistics.notes, to_stderr=common.json)
 
 
 @grouped
@@ -264,12 +254,12 @@ def evidence(data: DataOptions, priors: PriorOptions, common: Common, rng: SeedC
     import mrfbayes as mb
 
     prior = priors.chosen_prior
-    with quiet_warnings():
+    with show.quiet_warnings():
         statistics = _count(data, common.json)
         found = mb.evidence(statistics.model, statistics, prior=prior, rng=rng)
     if common.json:
         facts = {"log_evidence": found.log_evidence, "standard_error": found.standard_error, "prior": prior}
-        print_json({**facts, "pareto_k": found.pareto_k, "warnings": list(statistics.warnings)})
+        show.as_json({**facts, "pareto_k": found.pareto_k, "warnings": list(statistics.warnings)})
         return
-    show_lines([f"log evidence {found.log_evidence:.3f} (standard error {found.standard_error:.3f})"])
-    show_warnings(statistics.warnings, statistics.notes)
+    show.lines([f"log evidence {found.log_evidence:.3f} (standard error {found.standard_error:.3f})"])
+    show.messages(statistics.warnings, statistics.notes)

@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from mrfbayes.base.types import Scale
+from mrfbayes.cli import show
 from mrfbayes.cli.files import writing
 from mrfbayes.cli.grouped import grouped
 from mrfbayes.cli.options import Common, Overwrite, ResultFile, RowsShown, ScaleChoice, SeedChoice, TableFile
-from mrfbayes.cli.show import (
-    print_json,
-    quiet_warnings,
-    show_edges,
-    show_facts,
-    show_findings,
-    show_posterior,
-    show_schema,
-)
 
 if TYPE_CHECKING:
     from mrfbayes.report.findings import Findings
@@ -54,10 +46,10 @@ def summary(
         posterior, scale = findings.posterior, findings.scale
         frame = posterior.summary(scale=scale)
         if common.json:
-            print_json({"scale": scale, "parameters": frame.to_dict(orient="index")})
+            show.as_json({"scale": scale, "parameters": frame.to_dict(orient="index")})
         else:
-            show_schema(posterior.schema)
-            show_posterior(posterior, scale, rows)
+            show.schema(posterior.schema)
+            show.posterior(posterior, scale, rows)
         if csv is not None:
             write_table(frame, csv, overwrite)
             typer.echo(f"written to {csv}", err=common.json)
@@ -75,7 +67,7 @@ def edges(
     """Print the edges of a saved result with their verdicts, the best supported first."""
     from mrfbayes.plots.saving import write_table
 
-    with writing({"--csv": csv}, {"the result": result}, overwrite), quiet_warnings():
+    with writing({"--csv": csv}, {"the result": result}, overwrite), show.quiet_warnings():
         findings = load_findings(result, scale)
         frame = findings.edges if findings.differences is None else findings.differences
         if csv is not None:
@@ -83,7 +75,7 @@ def edges(
         if common.json:
             typer.echo(frame.to_json(orient="index", indent=1))
         else:
-            show_edges(findings, rows)
+            show.edges(findings, rows)
 
 
 @grouped
@@ -100,10 +92,10 @@ def report(
     from mrfbayes.report.sentences import brief
     from mrfbayes.report.write import UNTITLED, render
 
-    with writing({"--out": out}, {"the result": result}, overwrite), quiet_warnings():
+    with writing({"--out": out}, {"the result": result}, overwrite), show.quiet_warnings():
         findings = load_findings(result, scale)
         write_text(out, render(findings, title or UNTITLED, result.name), overwrite)
-        show_findings(findings, brief(findings), (), {"report": out}, common.json)
+        show.findings(findings, brief(findings), (), {"report": out}, common.json)
 
 
 @grouped
@@ -127,7 +119,7 @@ def plot(
     if kind not in PLOTS:
         raise mb.InputError(f"{kind}: choose one of {', '.join(PLOTS)}.")
     target = out or Path(f"{kind}.svg")
-    with writing({"--out": target}, {"the result": result}, overwrite), quiet_warnings():
+    with writing({"--out": target}, {"the result": result}, overwrite), show.quiet_warnings():
         findings = load_findings(result, scale)
         posterior, shown, groups = findings.posterior, findings.selection or findings.posterior, findings.groups
         drawings: dict[str, Callable[[], Any]] = {
@@ -146,7 +138,7 @@ def plot(
                 "evidence": lambda: mb.plots.group_differences(groups),
             }
         picture, numbers = mb.plots.save(drawings[kind](), target, overwrite, width=width)
-        show_facts(common.json, {"picture": str(picture), "numbers": str(numbers)})
+        show.facts(common.json, {"picture": str(picture), "numbers": str(numbers)})
 
 
 @grouped
@@ -171,7 +163,7 @@ def predict(
         frame = posterior.predict(rows, choose_columns(names, given, None, data.name), draws=draws, rng=rng)
         frame.columns = [f"P({node} = {state})" for node, state in frame.columns]
         write_table(frame.rename_axis("row"), out, overwrite)
-        show_facts(common.json, {"written": str(out), "rows": len(frame), "algorithm": frame.attrs["algorithm"]})
+        show.facts(common.json, {"written": str(out), "rows": len(frame), "algorithm": frame.attrs["algorithm"]})
 
 
 @grouped
@@ -189,4 +181,4 @@ def export(
     with writing({"--out": out}, {"result": result}, overwrite):
         posterior = load_findings(result).posterior
         write_text(out, export_text(posterior.model, posterior.log_odds.mean(axis=(0, 1)), form), overwrite)
-        show_facts(common.json, {"written": str(out), "format": form})
+        show.facts(common.json, {"written": str(out), "format": form})

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from mrfbayes.cli import show
 from mrfbayes.cli.files import write_rows, writing
 from mrfbayes.cli.grouped import grouped
 from mrfbayes.cli.options import Common, FieldOptions, Many, Overwrite, SeedChoice
-from mrfbayes.cli.show import print_json, show_facts, show_table
 
 
 @grouped
@@ -25,7 +25,7 @@ def cost(field: FieldOptions, common: Common) -> None:
     if common.json:
         work = {name: asdict(one) for name, one in found.work.items()}
         facts = {"recursion": found.recursion, "treewidth": found.treewidth, "feasible": found.feasible}
-        print_json({**facts, "work": work, "seconds_of_1000_steps": dict(found.methods), "limit_bytes": found.limit})
+        show.as_json({**facts, "work": work, "seconds_of_1000_steps": dict(found.methods), "limit_bytes": found.limit})
     else:
         typer.echo(str(found))
 
@@ -52,7 +52,7 @@ def simulate(
         model = build_field(field)
         at = read_theta(model, theta, j, h, temperature)
         write_rows(model.nodes, mb.simulate(model, at, n, sampler=sampler, rng=rng).tolist(), out, overwrite)
-        show_facts(common.json, {"observations": n, "nodes": model.n_nodes, "written": str(out)})
+        show.facts(common.json, {"observations": n, "nodes": model.n_nodes, "written": str(out)})
 
 
 @grouped
@@ -64,10 +64,10 @@ def methods(common: Common) -> None:
     rows = REGISTRY.values()
     if common.json:
         names = {row.key: {"label": row.label, "target": row.target, "engines": engine_names(row)} for row in rows}
-        print_json({row.key: {**names[row.key], "about": row.summary} for row in rows})
+        show.as_json({row.key: {**names[row.key], "about": row.summary} for row in rows})
     else:
         cells = [[row.key, row.label, row.target, row.summary] for row in rows]
-        show_table(["method", "in the paper", "target", "what it is"], cells, texts=4)
+        show.table(["method", "in the paper", "target", "what it is"], cells, texts=4)
 
 
 @grouped
@@ -77,7 +77,7 @@ def demo(common: Common) -> None:
 
     path = run_demo(to_stderr=common.json)
     if common.json:
-        print_json({"report": str(path.resolve())})
+        show.as_json({"report": str(path.resolve())})
 
 
 @grouped
@@ -128,6 +128,6 @@ def reproduce(
         for path in write_all(Store(results), out, PROFILES[profile].steps):
             typer.echo(f"written: {path}", err=common.json)
     if common.json:
-        print_json(facts)
+        show.as_json(facts)
     if status:
         raise typer.Exit(status)
