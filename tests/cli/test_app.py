@@ -148,10 +148,10 @@ def test_a_column_is_left_out(folder):
 
 
 def test_a_narrow_terminal_cuts_no_number(capsys, monkeypatch):
-    from mrfbayes.cli.show import show_table
+    from mrfbayes.cli import show
 
     monkeypatch.setenv("COLUMNS", "40")
-    show_table(["parameter", "ess_bulk", "r_hat"], [["a name much too long for it", "123456789", "1.001"]])
+    show.table(["parameter", "ess_bulk", "r_hat"], [["a name much too long for it", "123456789", "1.001"]])
     shown = capsys.readouterr().out
     assert all(text in shown for text in ("ess_bulk", "r_hat", "123456789", "1.001"))
     assert "".join(line[:20].strip() for line in shown.splitlines()[1:]).startswith("a name much too")

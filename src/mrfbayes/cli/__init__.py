@@ -28,14 +28,11 @@ def main() -> None:
         # `python -m` ends by the signal, not by a status, if Ctrl-C came inside exec(); a later one clears that.
         exec("")
         _complain(f"stopped by Ctrl-C: {str(stop) or 'there was nothing to keep yet.'}", INTERRUPT_STATUS)
-    except InputError as error:
-        _complain(str(error), INPUT_STATUS)
-    except CostError as error:
-        _complain(str(error), COST_STATUS)
+    except (InputError, CostError, SamplingError, OutputError) as error:
+        statuses = {InputError: INPUT_STATUS, CostError: COST_STATUS}
+        _complain(str(error), next((s for kind, s in statuses.items() if isinstance(error, kind)), FAILURE_STATUS))
     except MemoryError as error:
         _complain(f"there is not enough memory ({error}): see mrfbayes cost.", COST_STATUS)
-    except (SamplingError, OutputError) as error:
-        _complain(str(error), FAILURE_STATUS)
     except FileNotFoundError as error:  # of what is read: all that is written goes through OutputError
         _complain(f"{error.filename or 'a file'}: no such file.", INPUT_STATUS)
     except OSError as error:

@@ -13,7 +13,7 @@ from mrfbayes.cli.without_data import cost, demo, methods, reproduce, simulate
 
 
 class Interrupted(Exception):
-    """Ctrl-C inside a command, with what it says: typer would end without a word."""
+    """Ctrl-C inside a command, with its message: typer would end without one."""
 
 
 class Commands(typer.core.TyperGroup):
@@ -35,7 +35,7 @@ class Commands(typer.core.TyperGroup):
                 formatter.write_dl([(name, self.commands[name].get_short_help_str(limit=200)) for name in names])
         self.format_options(ctx, formatter)
         formatter.write_paragraph()
-        formatter.write_text("mrfbayes COMMAND --help tells what a command takes.")
+        formatter.write_text("mrfbayes COMMAND --help lists the options of a command.")
 
     def format_commands(self, *_: object) -> None:
         """The commands are listed by what they work on, before the options."""
@@ -49,13 +49,7 @@ def _show_version(is_asked: bool) -> None:
         raise typer.Exit()
 
 
-app = typer.Typer(
-    name="mrfbayes",
-    cls=Commands,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=True,
-)
+app = typer.Typer(name="mrfbayes", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @app.callback()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.base.types import ThetaLike
 from mrfbayes.cli.options import DataOptions, FieldOptions
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from mrfbayes.data.data import Data
     from mrfbayes.model.field import Model
-    from mrfbayes.model.ising import Ising
 
 
 def build_field(options: FieldOptions) -> Model:
@@ -34,7 +34,7 @@ def build_field(options: FieldOptions) -> Model:
     return graph(
         [(whole.nodes[u], whole.nodes[v]) for u, v in whole.edges.tolist()],
         nodes=whole.nodes,
-        states=states_of_nodes(whole.nodes, dict.fromkeys(whole.nodes, common or 2), by_name),
+        states=states_of_nodes(dict.fromkeys(whole.nodes, common or 2), by_name),
         fields=bool(options.fields),
         coupling=options.coupling or "agreement",
         tied=_tie(options) is True,
@@ -53,10 +53,8 @@ def data_field(options: DataOptions, data: Data) -> Model:
     if options.grid or data.image_shape is not None:
         if options.graph is not None or options.complete:
             raise InputError(f"{data.where}: images are observations of a grid: leave --graph and --complete out.")
-        make = partial(image_model, data)
-        return grid_field(
-            options, make, data.image_shape, states=common, fields=options.fields, coupling=options.coupling
-        )
+        chosen = {"states": common, "fields": options.fields, "coupling": options.coupling}
+        return grid_field(options, partial(image_model, data), data.image_shape, **chosen)
     refuse_grid_options(options)
     how: dict[str, Any] = {"fields": options.fields is not False, "tied": _tie(options) is True}
     edges = None
@@ -64,18 +62,18 @@ def data_field(options: DataOptions, data: Data) -> Model:
         whole = graph(options.graph, merge_edges=options.merge_edges)
         inside = set(data.column_names)
         names = whole.nodes if set(whole.nodes) & inside else data.column_names
-        edges = [(names[u], names[v]) for u, v in whole.edges.tolist() if options.graph is not None]
+        edges = [(names[u], names[v]) for u, v in whole.edges.tolist()]
         if options.columns or options.drop:
             edges = [(u, v) for u, v in edges if u in inside and v in inside]
     if common is None and not by_name:
         return Model.from_data(data, edges, cast("Any", options.coupling or "auto"), **how)
-    own = {v.name: v.n_states if common is None else common for v in data.schema}
-    states = states_of_nodes(list(own), own, by_name)
+    sizes = {v.name: v.n_states if common is None else common for v in data.schema}
+    states = states_of_nodes(sizes, by_name)
     is_binary = set(states.values()) == {2}
     coupling = options.coupling or ("both-one" if is_binary else "score")
     if edges is None:
-        return complete(list(own), states=states, coupling=coupling, **how)
-    return graph(edges, nodes=list(own), states=states, coupling=coupling, **how)
+        return complete(list(sizes), states=states, coupling=coupling, **how)
+    return graph(edges, nodes=list(sizes), states=states, coupling=coupling, **how)
 
 
 def read_data(options: DataOptions, group: str | None = None) -> Data:
@@ -104,10 +102,7 @@ def read_data(options: DataOptions, group: str | None = None) -> Data:
 
 
 def grid_field(
-    options: FieldOptions,
-    make: Callable[..., Model] | None = None,
-    shape: tuple[int, int] | None = None,
-    **rest: Any,
+    options: FieldOptions, make: Callable[..., Model] | None = None, shape: tuple[int, int] | None = None, **rest: Any
 ) -> Model:
     """A grid of the size that was asked for, else of ``shape``."""
     from mrfbayes.model.build import grid
@@ -126,12 +121,8 @@ def grid_field(
 
 def refuse_grid_options(options: FieldOptions) -> None:
     """Refuse what has a meaning on grids only."""
-    for name, is_given in (
-        ("--mask", options.mask),
-        ("--periodic", options.periodic),
-        ("--neighbours", options.neighbours != 4),
-        ("--tied direction", _tie(options) == "direction"),
-    ):
+    flags = {"--mask": options.mask, "--periodic": options.periodic, "--neighbours": options.neighbours != 4}
+    for name, is_given in {**flags, "--tied direction": _tie(options) == "direction"}.items():
         if is_given:
             raise InputError(f"{name} is for grids: give --grid RxC.")
 
@@ -158,12 +149,12 @@ def read_states(given: Sequence[str] | None) -> tuple[int | None, dict[str, int]
     return common, by_name
 
 
-def states_of_nodes(nodes: Sequence[str], own: Mapping[str, int], by_name: Mapping[str, int]) -> dict[str, int]:
-    """The number of states of every node."""
-    unknown = [name for name in by_name if name not in nodes]
+def states_of_nodes(sizes: Mapping[str, int], by_name: Mapping[str, int]) -> dict[str, int]:
+    """The number of states of every node: ``sizes``, but for those that are named."""
+    unknown = [name for name in by_name if name not in sizes]
     if unknown:
         raise InputError(f"--states {unknown[0]}=...: no column is called {unknown[0]!r}.")
-    return {node: by_name.get(node, own[node]) for node in nodes}
+    return {**sizes, **by_name}
 
 
 def read_mask(path: Path) -> np.ndarray:
@@ -192,9 +183,7 @@ def grid_size(text: str) -> tuple[int, int]:
     return int(rows), int(cols)
 
 
-def read_theta(
-    model: Model, theta: str, couplings: str, fields: str, temperature: float
-) -> float | list[float] | Ising:
+def read_theta(model: Model, theta: str, couplings: str, fields: str, temperature: float) -> ThetaLike:
     """What `mrfbayes.simulate` takes: one number, a weight per parameter, or an `mrfbayes.Ising`."""
     if theta == "ising":
         from mrfbayes.model.ising import Ising
@@ -204,15 +193,7 @@ def read_theta(
         return Ising(_number_or_table(couplings, "--J"), _number_or_table(fields, "--h"), temperature)
     if couplings or fields != "0" or temperature != 1.0:
         raise InputError(f"--J, --h and --temperature go with 'ising' in place of theta, not with {theta!r}.")
-    found = _number_or_table(theta, "theta")
-    if isinstance(found, float):
-        return found
-    absent = [name for name in model.parameters if name not in found]
-    unknown = [name for name in found if name not in model.parameters]
-    if absent or unknown:
-        what = f"no parameter is called {unknown[0]!r}" if unknown else f"parameter {absent[0]!r} is not there"
-        raise InputError(f"theta {theta}: {what}; the model has {', '.join(model.parameters[:5])}, ...")
-    return [found[name] for name in model.parameters]
+    return _number_or_table(theta, "theta")
 
 
 def _number_or_table(text: str, name: str) -> float | dict[str, float]:
@@ -224,14 +205,14 @@ def _number_or_table(text: str, name: str) -> float | dict[str, float]:
     path = Path(text)
     if not path.is_file():
         raise InputError(f"{name} {text}: neither a number nor a file.")
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, row in enumerate(csv.reader(file), start=1):
             if not row:
                 continue
             try:
-                found[row[0].strip()] = float(row[1])
+                numbers[row[0].strip()] = float(row[1])
             except (ValueError, IndexError):
                 if number > 1:  # the first line may hold names of the columns
                     raise InputError(f"{path}:{number}: expected a name and a number, as a--b,0.5.") from None
-    return found
+    return numbers

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from mrfbayes.results.posterior import Posterior
 
 SHOWN = ("target", "mean_error_sd", "sd_ratio", "ess_min", "chain_s")
-INFEASIBLE = (
-    "No method is within reach: choose fewer columns (--columns, --drop), a sparser graph (--graph), or --tied yes."
-)
+INFEASIBLE = "No method is within reach: choose fewer columns (--drop), a sparser graph (--graph), or --tied yes."
 
 
 def _count(options: DataOptions, to_stderr: bool, run: SamplingOptions | None = None) -> Statistics:
@@ -51,7 +49,7 @@ def _count(options: DataOptions, to_stderr: bool, run: SamplingOptions | None = 
 def fit(
     files: DataOptions,
     run: SamplingOptions,
-    asked: SearchOptions,
+    search: SearchOptions,
     common: Common,
     out: Annotated[Path, typer.Option(help="Folder for report and tables.")] = Path("fit"),
     scale: ScaleChoice = None,
@@ -77,7 +75,7 @@ def fit(
         raise InputError(f"--out {out} is a file: name a folder.")
     targets = {f"--out {name}": out / name for name in FIT_FILES} if out.is_dir() else {"--out": out}
     check_targets(targets, inputs={"data": files.data}, overwrite=overwrite, permission="--overwrite")
-    data = read_data(files, asked.group)
+    data = read_data(files, search.group)
     with show.quiet_warnings():  # warnings are in the result, printed with it
         model = data_field(files, data)
         run.check(model)
@@ -86,9 +84,9 @@ def fit(
         show.model(model, common.json)
         with replacing_folder(out, FIT_FILES, "--out") as folder:
             with InterruptFlag() as interrupt, interrupt.allowed():
-                slabs = (asked.slab, asked.group_slab)
+                slabs = (search.slab, search.group_slab)
                 found = run_fit(
-                    data, model, run.call, select=asked.select, slabs=slabs, scale=scale, on_posterior=save_first
+                    data, model, run.call, select=search.select, slabs=slabs, scale=scale, on_posterior=save_first
                 )
             found = replace(found, codebook=texts)
             paths = found._write(folder, title, True)

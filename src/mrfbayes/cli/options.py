@@ -25,19 +25,18 @@ def _panel(name: str | None) -> Callable[..., OptionInfo]:
     return lambda text, *names, **rest: typer.Option(*names, help=text, rich_help_panel=name, **rest)
 
 
-_own, _model, _data, _run, _search = map(_panel, (None, "Model", "Data", "Run", "Structure"))
+_plain, _model, _data, _run, _search = map(_panel, (None, "Model", "Data", "Run", "Structure"))
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
 DATA_HELP = (
-    "CSV, TSV, Parquet, Excel, SPSS or Stata file, or images (PNG, NPY); several, or a pattern as 'wave*.csv', are one "
-    "data set."
+    "CSV, TSV, Parquet, Excel, SPSS or Stata file, or images (PNG, NPY); several are one data set ('wave*.csv')."
 )
 
 ResultFile = Annotated[Path, typer.Argument(help="Result file, as posterior.nc of a fit.")]
-ScaleChoice = Annotated[Scale | None, _own("theta, log-odds or ising; default: depends on the model.", "--scale")]
+ScaleChoice = Annotated[Scale | None, _plain("theta, log-odds or ising; default: depends on the model.", "--scale")]
 
 
 def seed_or_fresh(context: typer.Context, seed: int | None) -> int | None:
-    """The seed of a command; one that may go on from a checkpoint settles it when it runs."""
+    """The seed of a command; one that may continue from a checkpoint chooses it when it runs."""
     from mrfbayes.base import random_streams
 
     has_checkpoint = any(option.name == "checkpoint" for option in context.command.params)
@@ -46,16 +45,11 @@ def seed_or_fresh(context: typer.Context, seed: int | None) -> int | None:
 
 SeedChoice = Annotated[
     int | None,
-    _own(
-        "Seed; by default a fresh one, or that of the checkpoint. The settings file keeps it.",
-        "--rng",
-        min=0,
-        callback=seed_or_fresh,
-    ),
+    _plain("Seed; by default a fresh one, or that of the checkpoint.", "--rng", min=0, callback=seed_or_fresh),
 ]
-RowsShown = Annotated[int, _own("Rows that are printed; 0 prints all.", "--rows", min=0)]
-TableFile = Annotated[Path | None, _own("Write the table here as CSV, all rows and digits.", "--csv")]
-Overwrite = Annotated[bool, _own("Replace what is there.", "--overwrite")]
+RowsShown = Annotated[int, _plain("Rows that are printed; 0 prints all.", "--rows", min=0)]
+TableFile = Annotated[Path | None, _plain("Write the table here as CSV, all rows and digits.", "--csv")]
+Overwrite = Annotated[bool, _plain("Replace what is there.", "--overwrite")]
 Many = list[str] | None
 
 
@@ -63,7 +57,7 @@ Many = list[str] | None
 class Common:
     """What every command has: how it answers, and settings from a file."""
 
-    json: Annotated[bool, _own("Print the result as JSON.", "--json")] = False
+    json: Annotated[bool, _plain("Print the result as JSON.", "--json")] = False
     settings: Settings = None
 
 
@@ -111,20 +105,14 @@ class DataOptions(FieldOptions):
     complete: Annotated[bool, _model("Every pair of columns is an edge (the default).", "--complete")] = False
     columns: Annotated[Many, _data("Column, range a:z or pattern q*; repeatable.")] = None
     drop: Annotated[Many, _data("Leave out column, range or pattern; repeatable.")] = None
-    levels: Annotated[
-        Many, _data("Order of labels: 'never<rarely<often'; for one column 'mood=low<high'. Repeatable.")
-    ] = None
+    levels: Annotated[Many, _data("Order of labels: 'low<high', or of one column 'mood=low<high'; repeatable.")] = None
     kind: Annotated[Many, _data("binary, ordinal or nominal, as 'region=nominal'; repeatable.")] = None
     na: Annotated[Many, _data("Value that marks missing cells: -99, or 'q1=9'; repeatable.")] = None
-    missing: Annotated[
-        str, _data("Rows with missing cells: model: use the cells that are there; drop: leave them out.")
-    ] = "model"
+    missing: Annotated[str, _data("Rows with missing cells: model (use their other cells) or drop.")] = "model"
     weights: Annotated[str | None, _data("Column with the rows' weights.")] = None
     sheet: Annotated[str | None, _data("Sheet of a workbook.")] = None
     delimiter: Annotated[str | None, _data("Of a text file, as ';' or tab; else recognised.")] = None
-    long: Annotated[
-        str | None, _data("A long table: its columns for row, column and value, as person,item,answer.")
-    ] = None
+    long: Annotated[str | None, _data("Long table: columns for row, column and value, as person,item,answer.")] = None
 
     def read(self, group: str | None = None) -> Data:
         """The data, lazily."""
@@ -136,9 +124,7 @@ class DataOptions(FieldOptions):
             raise InputError(f"--kind {kinds[0]}: give one kind for all columns, or one per column, as region=nominal.")
         for text in self.levels or ():
             if "<" not in text:
-                raise InputError(
-                    f"--levels {text!r}: write the labels in ascending order with '<' between, as 'low<high'."
-                )
+                raise InputError(f"--levels {text!r}: write labels in ascending order, as 'low<high'.")
         options: dict[str, Any] = {
             "columns": self.columns or None,
             "drop": self.drop or None,
@@ -154,9 +140,7 @@ class DataOptions(FieldOptions):
         if self.long is not None:
             roles = [part.strip() for part in self.long.split(",")]
             if len(roles) != 3 or not all(roles):
-                raise InputError(
-                    f"--long {self.long}: name three columns, for row, column and value, as person,item,answer."
-                )
+                raise InputError(f"--long {self.long}: name three columns, as person,item,answer.")
             return Data.from_long(source, *roles, **options, na_values=marks_of or marks or None)
         made = Data(source, **options, na_values=marks_of or marks or None)
         if marks and marks_of:
@@ -198,25 +182,23 @@ class SamplingOptions(PriorOptions):
     workers: Annotated[int, _run("Processes.")] = 1
     seconds: Annotated[float | None, _run("Time budget of everything that is computed.")] = None
     checkpoint: Annotated[Path | None, _run("File from which a killed run goes on.")] = None
-    option: Annotated[
-        Many, _run("Any other setting that a message names, as thin=8, engine=mh or particles=4096; repeatable.")
-    ] = None
+    option: Annotated[Many, _run("Any other setting, as thin=8, engine=mh or particles=4096; repeatable.")] = None
     rng: SeedChoice = None
 
     @property
     def call(self) -> dict[str, Any]:
         """The settings as `mrfbayes.sample` takes them."""
         names = ("method", "draws", "warmup", "chains", "workers", "seconds", "checkpoint")
-        own: dict[str, object] = {name: getattr(self, name) for name in names}
-        own |= {"prior": self.chosen_prior, "rng": run_seed(self.checkpoint)}
+        settings: dict[str, object] = {name: getattr(self, name) for name in names}
+        settings |= {"prior": self.chosen_prior, "rng": run_seed(self.checkpoint)}
         for text in self.option or ():
             name, equals, value = text.partition("=")
             if not (equals and name.isidentifier() and value):
                 raise InputError(f"--option {text!r}: write NAME=VALUE, as thin=8.")
-            if name in own:
+            if name in settings:
                 raise InputError(f"--option {text!r}: given twice, or as --{name}; choose one.")
-            own[name] = _value_of(value)
-        return own
+            settings[name] = _value_of(value)
+        return settings
 
     def check(self, model: Model) -> None:
         """Refuse what can be refused without the data."""

@@ -179,11 +179,7 @@ def edges(found: Findings, rows: int = LINES, to_stderr: bool = False) -> None:
 
 
 def findings(
-    found: Findings,
-    sentences: Sequence[str],
-    texts: Sequence[str],
-    paths: Mapping[str, Path],
-    as_json: bool,
+    found: Findings, sentences: Sequence[str], texts: Sequence[str], paths: Mapping[str, Path], as_json: bool
 ) -> None:
     """A finished fit: its results in sentences, warnings, and where everything is."""
     warned = list(dict.fromkeys((*texts, *found.data_problems, *found.doubts)))
@@ -193,12 +189,9 @@ def findings(
             "sentences": list(sentences),
             "verdicts": found.verdicts,
             "diagnostics": found.diagnostics,
-            "method": result.method,
-            "target": result.target,
+            **{name: getattr(result, name) for name in ("method", "target", "n", "partial")},
             "scale": found.scale,
-            "n": result.n,
             "parameters": result.model.n_parameters,
-            "partial": result.partial,
             "warnings": warned,
             "notes": list(result.notes),
             "files": {name: str(path) for name, path in paths.items()},
