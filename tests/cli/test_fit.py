@@ -229,7 +229,7 @@ def test_columns_by_name_range_and_pattern():
     assert choose_columns(names, ["q1:age"], None, "f.csv") == ["q1", "q2", "q10", "age"]
     for wanted, without, words in (
         (["agee"], [], "f.csv has no such column (did you mean 'age'?); it has 'id', 'q1', 'q2', 'q10', 'age'."),
-        (["age:id"], [], "'age' comes after 'id' in f.csv; write id:age"),
+        (["age:id"], [], "'age' comes after 'id'; write id:age"),
         (None, ["*"], "leave no column of f.csv"),
     ):
         with pytest.raises(mb.InputError) as error:
