@@ -178,7 +178,7 @@ def test_one_file_for_two_purposes_is_refused(tmp_path):
     assert data.read_text() == "a,b"
 
 
-def test_bytes_of_any_kind(tmp_path):
+def test_bytes_and_memoryviews_are_written(tmp_path):
     write_bytes(tmp_path / "a", memoryview(b"abc"))
     assert (tmp_path / "a").read_bytes() == b"abc"
 

@@ -21,7 +21,7 @@ def watch(monkeypatch):
     return fresh, clock
 
 
-def test_numba_is_listened_to():
+def test_compilation_events_are_counted():
     compiling.watch_compilation()
     compiling.watch_compilation()  # once is enough: seconds would count twice
     before = compiling.seconds_compiling()

@@ -12,7 +12,7 @@ def press():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_the_first_one_waits_and_the_second_one_stops():
+def test_first_ctrl_c_waits_and_second_stops():
     with InterruptFlag() as interrupt:
         press()
         assert interrupt.raised
@@ -21,7 +21,7 @@ def test_the_first_one_waits_and_the_second_one_stops():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_came_before_an_inner_flag_is_known_there():
+def test_inner_flag_knows_an_earlier_ctrl_c():
     with InterruptFlag():
         press()
         with InterruptFlag() as inner:
@@ -36,7 +36,7 @@ def test_inner_flag_keeps_its_interrupts():
         assert not outer.raised
 
 
-def test_a_job_in_the_background_goes_on_ignoring_it():
+def test_background_job_keeps_ignoring_ctrl_c():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with InterruptFlag() as interrupt:
@@ -48,7 +48,7 @@ def test_a_job_in_the_background_goes_on_ignoring_it():
         signal.signal(signal.SIGINT, before)
 
 
-def test_a_handler_of_another_language_is_left_alone(monkeypatch):
+def test_foreign_signal_handler_is_left_unchanged(monkeypatch):
     """Python cannot name such a handler, and could not put it back."""
     monkeypatch.setattr(signal, "getsignal", lambda number: None)
     with InterruptFlag():

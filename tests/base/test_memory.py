@@ -54,7 +54,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_does_not_fit_is_refused(posterior, name):
+def test_work_beyond_the_memory_limit_raises_cost_error(posterior, name):
     run, message = CASES[name]
     with pytest.raises(mb.CostError, match=message):
         run(posterior)

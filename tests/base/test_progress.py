@@ -31,7 +31,7 @@ def test_a_bar_does_not_go_back(monkeypatch):
     assert " 20/100" not in text
 
 
-def test_what_is_over_in_two_seconds_shows_nothing(monkeypatch):
+def test_short_work_shows_no_progress(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress("work", 100) as bar:
@@ -79,7 +79,7 @@ def test_progress_line_shows_the_time_left(monkeypatch):
     assert stream.getvalue() == "estimate: 10/100 (10 s, about 90 s left)\n"
 
 
-def test_a_step_that_takes_long_is_spoken_of_while_it_lasts(monkeypatch):
+def test_long_step_shows_progress_while_it_runs(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.01)
@@ -92,7 +92,7 @@ def test_a_step_that_takes_long_is_spoken_of_while_it_lasts(monkeypatch):
     assert "calibrate: 2/5, third cumulants" in stream.getvalue()
 
 
-def test_of_two_that_are_nested_the_inner_one_is_shown(monkeypatch):
+def test_inner_of_two_nested_bars_is_shown(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.0)

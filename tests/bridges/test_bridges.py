@@ -56,7 +56,7 @@ def pgmpy_log_probabilities(network, names, rows):
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_pgmpy_there_and_back(name):
+def test_pgmpy_round_trip_keeps_the_distribution(name):
     model, theta = FIELDS[name], THETA[name]
     network = bridges.to_pgmpy(model, theta)
     assert isinstance(network, DiscreteMarkovNetwork)
@@ -94,7 +94,7 @@ def test_a_network_that_was_made_in_pgmpy():
         ([DiscreteFactor(["u"], [2], [1, 2])], "no factor has the variable 'v'"),
     ],
 )
-def test_networks_that_are_no_such_field_are_refused(factors, message):
+def test_unsupported_pgmpy_networks_raise_input_error(factors, message):
     network = DiscreteMarkovNetwork([("u", "v"), ("v", "t"), ("t", "u")] if "3 variables" in message else [("u", "v")])
     network.add_factors(*factors)
     with pytest.raises(mb.InputError, match=message):
@@ -103,7 +103,7 @@ def test_networks_that_are_no_such_field_are_refused(factors, message):
 
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
-def test_dimod_there_and_back(name, temperature):
+def test_dimod_round_trip_keeps_the_distribution(name, temperature):
     model, theta = FIELDS[name], THETA[name]
     bqm = bridges.to_dimod(model, theta, temperature)
     rows, mine = every_row(model), log_probabilities(model, theta)
@@ -115,7 +115,7 @@ def test_dimod_there_and_back(name, temperature):
         assert row_log_weights(again, w, rows[:, order]) - log_partition_w(again, w) == pytest.approx(mine, rel=1e-9)
 
 
-def test_dimod_models_that_are_no_field_are_refused():
+def test_unsupported_dimod_models_raise_input_error():
     with pytest.raises(mb.InputError, match="two variables have the same name"):
         bridges.from_dimod(dimod.BinaryQuadraticModel({1: 0.0, "1": 0.0}, {}, "SPIN"))
     with pytest.raises(mb.InputError, match="no variables"):
@@ -127,7 +127,7 @@ def test_dimod_models_that_are_no_field_are_refused():
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_ising_there_and_back(name):
+def test_ising_round_trip_keeps_the_distribution(name):
     model, theta = FIELDS[name], THETA[name]
     found = bridges.to_ising(model, theta)
     assert found.as_theta(model) == pytest.approx(theta, rel=1e-9)
@@ -184,7 +184,7 @@ def test_ordered_variables_have_the_same_scales_without_spins():
         (("x", "sigma", "theta"), "values: expected numbers"),
     ],
 )
-def test_scales_that_are_none_are_refused(arguments, message):
+def test_unknown_scale_raises_input_error(arguments, message):
     with pytest.raises(mb.InputError, match=message):
         bridges.convert_coupling(*arguments)
     with pytest.raises(mb.InputError, match="give a symmetric matrix"):

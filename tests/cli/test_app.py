@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     words = [header.replace(",", ";"), *(line.replace(",", ";").replace("0", "m").replace("1", "f") for line in lines)]
     (path / "words.csv").write_text("\n".join(words))
     lines[3], lines[5] = ",0,1,1", "1,NA,,0"
-    (path / "holes.csv").write_text("\n".join([header, *lines]))
+    (path / "missing.csv").write_text("\n".join([header, *lines]))
     (path / "twice.csv").write_text("0:0,0:1\n0:1,0:0\n0:1,1:1\n1:1,1:1\n")
     (path / "hostile.csv").write_text(
         '"=cmd|x","[red]b[/red]","\x1b[31mc"\n' + "\n".join("0,1,1\n1,1,0\n1,0,1\n0,0,0" for _ in range(5))
@@ -71,7 +71,7 @@ def test_the_checkpoint_continues_the_run(sampled, folder):
 
 
 def test_missing_cells_are_modelled_or_dropped(folder):
-    settings = ("sample", "holes.csv", "--complete", "--method", "calibrated", "--draws", 200)
+    settings = ("sample", "missing.csv", "--complete", "--method", "calibrated", "--draws", 200)
     done = run(*settings, "--missing", "model", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "2 rows have missing cells" in done.stdout
@@ -81,7 +81,7 @@ def test_missing_cells_are_modelled_or_dropped(folder):
     assert all(line in run(*settings, cwd=folder).stdout for line in rows)  # the default
     done = run(*settings, "--missing", "drop", cwd=folder)
     assert "2 of 80 rows have missing cells and were dropped" in " ".join(done.stdout.split())
-    refused = run("sample", "holes.csv", "--complete", "--method", "mle", cwd=folder)
+    refused = run("sample", "missing.csv", "--complete", "--method", "mle", cwd=folder)
     assert refused.returncode == 2
     assert "missing='drop'" in refused.stderr
 
@@ -104,7 +104,7 @@ def test_missing_cells_are_modelled_or_dropped(folder):
         (("sample", "grid.csv", "--complete", "--prior", "beta(1e308, 1e308)"), 2, "from 1e-06 to 1e+09"),
         (("sample", "grid.csv", "--complete", "--missing", "ignore"), 2, "choose 'model' or 'drop'"),
         (
-            ("sample", "holes.csv", "--complete", "--method", "mle"),
+            ("sample", "missing.csv", "--complete", "--method", "mle"),
             2,
             "has no likelihood for rows",
         ),
@@ -239,7 +239,7 @@ def test_a_call_is_checked_before_its_data_are_read(folder, monkeypatch):
             assert said in done.stderr
 
 
-def test_nothing_is_recommended_where_nothing_is_within_reach(folder):
+def test_info_recommends_no_method_if_none_is_feasible(folder):
     names = ",".join(f"c{k}" for k in range(400))
     (folder / "wide.csv").write_text(f"{names}\n" + "\n".join(",".join("01" * 200) for _ in range(3)) + "\n")
     done = run("info", "wide.csv", cwd=folder)

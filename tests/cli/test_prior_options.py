@@ -79,7 +79,7 @@ def test_evidence_takes_the_parts_of_a_prior(answers):
     assert told["log_evidence"] == pytest.approx(found.log_evidence, abs=1e-12)
 
 
-def test_contradictions_are_refused(answers, tmp_path):
+def test_contradictory_priors_raise_input_error(answers, tmp_path):
     with pytest.raises(mb.InputError, match="--prior-edges"):
         _ = PriorOptions(prior="uniform", prior_edges="normal(0, 1)").chosen_prior
     for words, name in ((("--slab", "normal(0, 1)"), "slab"), (("--group-slab", "normal(0, 1)"), "group_slab")):

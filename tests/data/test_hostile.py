@@ -33,7 +33,7 @@ def refuses_or(work):
 
 @quiet
 @given(st.lists(pieces, max_size=30), st.sampled_from(["", "a,b\n", "\ufeffa,b\r\n"]))
-def test_any_text(tmp_path, parts, head):
+def test_any_text_is_read_or_raises_input_error(tmp_path, parts, head):
     path = tmp_path / "any.csv"
     path.write_bytes((head + "".join(parts)).encode())
     for model in (NAMED, NUMBERED):
@@ -43,7 +43,7 @@ def test_any_text(tmp_path, parts, head):
 
 @quiet
 @given(st.binary(max_size=60), st.sampled_from(["any.csv", "any.parquet", "any.csv.gz", "any.graphml", "any.uai"]))
-def test_any_bytes(tmp_path, content, name):
+def test_any_bytes_are_read_or_raise_input_error(tmp_path, content, name):
     path = tmp_path / name
     for head in (b"", b"PAR1", b"\x1f\x8b\x08", b"<?xml version='1.0'?>", b"MARKOV 2 2 2 "):
         path.write_bytes(head + content + (b"PAR1" if head == b"PAR1" else b""))
@@ -82,7 +82,7 @@ def test_written_labels_are_read_back(tmp_path, rows, quoting, ending):
     assert [(first[a], second[b]) for a, b in found.rows] == rows
 
 
-def test_the_largest_whole_numbers_are_named():
+def test_largest_integers_raise_input_error():
     largest = np.full((1, 2, 2), np.iinfo(np.uint64).max)
     for x in (largest, largest - np.uint64(3)):
         with pytest.raises(InputError, match=r"1\.84467e\+19|1844674407370955161"):

@@ -69,7 +69,7 @@ def test_images_in_every_form(tmp_path):
     assert not mb.Data(paths[:1]).count(tied).warnings
 
 
-def test_images_that_are_refused(tmp_path):
+def test_bad_images_raise_input_error(tmp_path):
     model = mb.grid(3, 4)
     np.save(tmp_path / "levels.npy", np.arange(12).reshape(3, 4))
     np.save(tmp_path / "wide.npy", np.zeros((9, 9)))
@@ -104,7 +104,7 @@ def test_images_that_are_refused(tmp_path):
         ({"mask": np.zeros((3, 4))}, "mask is zero everywhere"),
     ],
 )
-def test_bad_lattices(options, message):
+def test_bad_grid_options_raise_input_error(options, message):
     with pytest.raises(mb.InputError) as caught:
         mb.grid(3, 4, **options)
     assert message in str(caught.value)

@@ -71,9 +71,9 @@ def test_groups_are_compared_from_a_semicolon_file_with_decimal_commas(tmp_path)
     model = mb.graph([("u", "v")], fields=True)
     call = {"draws": 50, "chains": 2, "progress": False}
     found = mb.compare_groups(model, mb.Data(path, group="g"), **call)
-    holes = x.astype(float)
-    holes[5, 1] = np.nan
-    parts = {name: holes[group == name] for name in "ab"}
+    with_missing = x.astype(float)
+    with_missing[5, 1] = np.nan
+    parts = {name: with_missing[group == name] for name in "ab"}
     assert found.groups == ("a", "b")
     np.testing.assert_array_equal(found.inclusion, mb.compare_groups(model, parts, **call).inclusion)
 

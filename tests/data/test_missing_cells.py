@@ -22,7 +22,7 @@ def modelled(x, *texts, **options):
     return statistics
 
 
-def test_complete_rows_are_counted_and_the_others_kept_once_each():
+def test_incomplete_rows_are_kept_once_with_their_weight():
     found = modelled(X, "4 rows have missing cells", "1 rows without a single observed cell")
     with pytest.warns(MRFWarning, match=r"5 of 7 rows .*dropped"):
         dropped = Data(X, missing="drop").count(CHAIN)
@@ -34,7 +34,7 @@ def test_complete_rows_are_counted_and_the_others_kept_once_each():
     assert found.incomplete.share == pytest.approx(5 / 12)
 
 
-def test_weights_and_labels_go_along():
+def test_incomplete_rows_keep_weights_and_labels():
     words = [["no", "yes", "yes"], [None, "yes", "no"], ["NA", "yes", "no"], ["no", "", "yes"], ["yes", "no", "no"]]
     weight = np.array([1.0, 2.0, 0.5, 0.0, 1.0])
     found = modelled(np.array(words, dtype=object), "3 rows have missing cells", weights=weight)
@@ -51,13 +51,13 @@ def test_digest_differs_for_incomplete_data():
     assert first.digest == modelled(X[::-1][[6, 5, 4, 3, 2, 1, 0]]).digest
 
 
-def test_without_holes_nothing_changes():
+def test_complete_data_have_no_incomplete_rows():
     found = Data(X[[0, 4]]).count(CHAIN)
     assert found.incomplete is None
     assert found.digest == Data(X[[0, 4]]).count(CHAIN).digest
 
 
-def test_every_row_may_have_a_hole():
+def test_data_without_complete_rows_are_counted():
     found = modelled(X[[1, 3, 6]], "3 rows have missing cells")
     assert (found.n, found.n_all) == (0, 3)
     assert not found.counts.any()
@@ -67,13 +67,13 @@ def test_assumptions_and_limits_are_stated():
     modelled(X, "may depend on the observed cells, not on the missing value itself", "the data cannot tell")
 
 
-def test_pairs_that_were_never_seen_together_are_named():
+def test_pairs_never_observed_together_emit_a_warning():
     apart = np.array([[0, NAN, 1], [NAN, 1, 1], [1, NAN, 0], [NAN, 0, 0]])
     modelled(apart, "never observed together: 'a' and 'b'")
     assert not any("together" in text for text in modelled(X).warnings)
 
 
-def test_a_column_without_a_cell_is_refused_by_name():
+def test_column_without_observed_cells_raises_input_error():
     with pytest.raises(InputError, match=r"1 variable has no observed cell .*: 'b'"):
         Data(np.array([[0, NAN, 1], [1, NAN, 0]])).count(CHAIN)
 
@@ -90,7 +90,7 @@ def test_hidden_variables_are_allowed_where_observed_ones_share_their_parameters
         Data(chessboard).count(tied)
 
 
-def test_refusals_name_the_way_out():
+def test_errors_about_missing_cells_name_a_remedy():
     with pytest.raises(InputError, match=r"every row has a missing cell.* missing='model'"):
         Data(X[[1, 3]], missing="drop").count(CHAIN)
     with pytest.raises(InputError, match="missing = 'guess': choose 'model' or 'drop'"):

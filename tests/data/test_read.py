@@ -60,7 +60,7 @@ def test_tables_match_by_name(make):
     same(Data(make(frame())).count(NAMED))
 
 
-def test_array_forms():
+def test_array_types_give_the_same_counts():
     for x in (X.astype(bool), X.astype(float), X.astype(np.int8), X.astype(str), X.astype(object), X.tolist()):
         same(Data(x).count(NAMED))
     same(Data(np.asfortranarray(X)).count(NAMED))
@@ -90,7 +90,7 @@ def test_array_forms():
         ("packed.csv.gz", gzip.compress(("a,b,c\n" + LINES).encode()), NAMED),
     ],
 )
-def test_text_files(tmp_path, name, content, model):
+def test_text_formats_give_the_same_counts(tmp_path, name, content, model):
     same(Data(write(tmp_path, content, name)).count(model))
     same(Data(str(tmp_path / name)).count(model))
 
@@ -102,7 +102,7 @@ def test_a_first_line_that_counts_the_columns_is_a_header(tmp_path):
     same(Data(write(tmp_path, content)).count(model), Data(x).count(model))
 
 
-def test_other_delimiter(tmp_path):
+def test_delimiter_argument_is_used(tmp_path):
     same(Data(write(tmp_path, "a b c\n" + LINES.replace(",", " ")), delimiter=" ").count(NAMED))
 
 
@@ -111,7 +111,7 @@ def test_unused_columns_may_hold_anything(tmp_path):
     same(Data(write(tmp_path, "a,id,b,gap,c,text\n" + "\n".join(rows))).count(NAMED))
 
 
-def test_parquet(tmp_path):
+def test_parquet_file_gives_the_same_counts(tmp_path):
     path = tmp_path / "data.parquet"
     pl.DataFrame(frame()).write_parquet(path)
     same(Data(path).count(NAMED))
@@ -161,14 +161,14 @@ def values(stats):
     return tuple(variable.values for variable in stats.schema)
 
 
-def test_signs_are_mapped(tmp_path):
+def test_minus_and_plus_one_are_states_0_and_1(tmp_path):
     stats = same(Data(2 * X - 1).count(NAMED))
     assert values(stats) == ((-1, 1),) * 3
     lines = "\n".join(",".join(map(str, row)) for row in (2 * X - 1).tolist())
     same(Data(write(tmp_path, "a,b,c\n" + lines)).count(NAMED))
 
 
-def test_counting_from_one_is_mapped():
+def test_values_counted_from_one_are_states_from_zero():
     stats = same(Data(X + 1).count(NAMED))
     assert values(stats) == ((1, 2),) * 3
     ordinal = graph([(0, 1)], states=[3, 4], coupling="score")
@@ -176,7 +176,7 @@ def test_counting_from_one_is_mapped():
     np.testing.assert_array_equal(Data(x).count(ordinal).counts, Data(x - 1).count(ordinal).counts)
 
 
-def test_a_column_that_may_count_from_zero_or_one_goes_by_the_others_or_is_refused():
+def test_ambiguous_first_value_is_decided_by_other_columns_or_refused():
     model = graph([("a", "b")], states=4, coupling="score")
     from_one = np.array([[1, 1], [2, 4], [3, 2]])  # column a never reaches 4
     np.testing.assert_array_equal(Data(from_one).count(model).rows, from_one - 1)
@@ -199,7 +199,7 @@ def test_schema_codes_later_rows():
         Data(np.full((2, 3), 5), schema=Data(X).count(NAMED).schema).count(NAMED)
 
 
-def test_no_label_is_invented():
+def test_constant_text_column_needs_levels():
     x = np.array([["ja", "nee", "nee"], ["ja", "ja", "nee"], ["ja", "nee", "ja"]])
     with pytest.raises(InputError, match=r"'ja'.*levels=\{'0'"):
         Data(x).count(NAMED)
@@ -230,18 +230,18 @@ def test_unused_categories_are_kept_with_a_note():
 
 
 def test_rows_with_missing_values_are_dropped_on_request(tmp_path):
-    holes = X.astype(float)
-    holes[[3, 3, 9], [0, 1, 2]] = np.nan
+    with_missing = X.astype(float)
+    with_missing[[3, 3, 9], [0, 1, 2]] = np.nan
     kept = np.delete(X, [3, 9], axis=0)
     expected = Data(kept).count(NAMED)
-    for x in (holes, pd.DataFrame(holes, columns=list("abc")), np.ma.masked_invalid(holes)):
+    for x in (with_missing, pd.DataFrame(with_missing, columns=list("abc")), np.ma.masked_invalid(with_missing)):
         same(dropped(x, "x: 2 of 200 rows have missing cells and were dropped"), expected)
     lines = [",".join(map(str, row)) for row in X.tolist()]
     lines[3], lines[9] = ",NA,1", '0,1,"?"'
     same(dropped(write(tmp_path, "a,b,c\n" + "\n".join(lines)), "2 of 200 rows"), expected)
     weight = np.arange(200.0)
     same(
-        dropped(holes, "2 of 200", weights=weight),
+        dropped(with_missing, "2 of 200", weights=weight),
         Data(kept, weights=np.delete(weight, [3, 9])).count(NAMED),
     )
 
@@ -253,7 +253,7 @@ def test_rows_with_missing_values_are_dropped_on_request(tmp_path):
         (X * 0, "every column is constant"),
     ],
 )
-def test_doubtful_data_are_counted_with_a_warning(x, warning):
+def test_single_row_and_constant_columns_emit_warnings(x, warning):
     with pytest.warns(MRFWarning):
         stats = Data(x).count(NAMED)
     assert any(warning in text for text in stats.warnings)
@@ -305,7 +305,7 @@ BAD_CSV = {
 
 
 @pytest.mark.parametrize("name", BAD_CSV)
-def test_bad_text_files_are_refused_with_their_place(tmp_path, name):
+def test_bad_text_file_error_names_line_and_column(tmp_path, name):
     content, message = BAD_CSV[name]
     with pytest.raises(InputError) as caught:
         Data(write(tmp_path, content)).count(NAMED)
@@ -341,7 +341,7 @@ def test_compressed_bomb_is_refused(tmp_path, monkeypatch):
         Data(bomb).count(NAMED)
 
 
-def test_bad_parquet(tmp_path, monkeypatch):
+def test_damaged_parquet_raises_input_error(tmp_path, monkeypatch):
     whole = tmp_path / "whole.parquet"
     pl.DataFrame(frame()).write_parquet(whole)
     content = whole.read_bytes()
@@ -372,7 +372,7 @@ def test_bad_parquet(tmp_path, monkeypatch):
         ([None, None], "1 variable has no observed cell"),
     ],
 )
-def test_columns_that_hold_no_states(tmp_path, column, message):
+def test_columns_of_other_types_raise_input_error(tmp_path, column, message):
     table = pl.DataFrame({"a": column, "b": [0, 1], "c": [1, 0]})
     path = tmp_path / "t.parquet"
     table.write_parquet(path)
@@ -403,7 +403,7 @@ def test_columns_that_hold_no_states(tmp_path, column, message):
         (pd.Series([0, 1, 0]), "x has shape (3,)"),
     ],
 )
-def test_bad_arrays(x, message):
+def test_bad_arrays_raise_input_error(x, message):
     with pytest.raises(InputError) as caught:
         Data(x).count(NAMED)
     assert message in str(caught.value)
@@ -432,13 +432,13 @@ def test_wrong_grid_shape_error_shows_how_to_reshape():
         ({"missing": "ignore"}, "missing = 'ignore': choose 'model' or 'drop'"),
     ],
 )
-def test_bad_options(options, message):
+def test_bad_options_raise_input_error(options, message):
     with pytest.raises(InputError) as caught:
         Data(X, **options).count(NAMED)
     assert message in str(caught.value)
 
 
-def test_bad_options_of_tables(tmp_path):
+def test_bad_options_of_tables_raise_input_error(tmp_path):
     table = pd.DataFrame({**frame(), "w": -1.0})
     with pytest.raises(InputError, match=r"x:0: weight -1\.0; a weight is a finite number"):
         Data(table, weights="w").count(NAMED)

@@ -40,7 +40,7 @@ def test_kinds_follow_the_values(values, kind, states):
     assert coding(values) == (kind, states)
 
 
-def test_options_decide_where_they_are_given():
+def test_options_override_inferred_kinds():
     assert coding(["b", "a", "c"], levels={"x": ["c", "b", "a"]}) == ("ordinal", ("c", "b", "a"))
     assert coding(["b", "a", "a"], levels="c<b<a") == ("ordinal", ("c", "b", "a"))
     assert coding([3, 7, 40], kinds={"x": "nominal"}) == ("nominal", (3, 7, 40))
@@ -65,14 +65,14 @@ def test_options_decide_where_they_are_given():
         ([None, None, None], ("no cell", "drop=['x']")),
     ],
 )
-def test_columns_that_are_no_variables_are_refused_by_name(values, words):
+def test_identifiers_and_measurements_raise_input_error(values, words):
     with pytest.raises(mb.InputError) as caught:
         coding(values)
     for word in words:
         assert word in str(caught.value)
 
 
-def test_a_column_never_changes_another():
+def test_coding_of_a_column_does_not_depend_on_others():
     x = {"mood": [1, 2, 5, 4], "ill": [0, 1, 1, 0], "town": ["Bern", "Lima", "Oslo", "Lima"]}
     alone = [mb.Data({name: values, "z": [0, 1, 0, 1]}).schema[name] for name, values in x.items()]
     assert list(mb.Data(x).schema) == alone
@@ -140,7 +140,7 @@ def test_groups_and_covariates_have_roles():
         mb.estimate(model, mb.Data(table, group="who", drop=["age"]), progress=False)
 
 
-def test_shown_forms_name_what_there_is():
+def test_repr_shows_variables_and_missing_cells():
     data = mb.Data({"<b>": ["no", "yes", ""], "q": [1, 2, 5]})
     assert "3 rows of 2 variables" in repr(data)
     assert "1 missing cell" in repr(data)

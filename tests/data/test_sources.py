@@ -24,7 +24,7 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_files_are_one_data_set(files):
+def test_several_files_are_read_as_one_data_set(files):
     listed = [files / "wave1.csv", files / "wave2.csv", files / "wave3.parquet"]
     whole = mb.Data(X).count(MODEL)
     for x in (listed, [str(files / "wave*")], str(files / "wave*")):
@@ -51,13 +51,13 @@ def test_errors_name_the_file_and_its_own_line(files):
         ("0,1,0\n1,1,1\n", r"other\.csv: no header, but another file of the data set has one"),
     ],
 )
-def test_files_that_do_not_go_together_are_refused(files, content, message):
+def test_files_with_different_columns_raise_input_error(files, content, message):
     (files / "other.csv").write_text(content)
     with pytest.raises(mb.InputError, match=message):
         mb.Data([files / "wave1.csv", files / "other.csv"]).count(MODEL)
 
 
-def test_what_is_no_file_is_refused(files):
+def test_missing_file_raises_input_error(files):
     with pytest.raises(mb.InputError, match=r"wave9\*\.csv: no file"):
         mb.Data(str(files / "wave9*.csv")).count(MODEL)
     with pytest.raises(mb.InputError, match=r"nowhere\.csv: no such file"):
@@ -82,7 +82,7 @@ def long_table():
     return pd.DataFrame({"person": who, "item": np.array(list("abc"))[what], "answer": X.ravel()})
 
 
-def test_a_long_table_is_the_wide_one(tmp_path):
+def test_long_table_equals_wide_table(tmp_path):
     table = long_table().sample(frac=1.0, random_state=1)  # in any order
     expected = mb.Data(X).count(MODEL).counts
     table.to_csv(tmp_path / "long.csv", index=False)
@@ -109,7 +109,7 @@ def test_bad_long_tables_are_refused(change, names, message):
         mb.Data.from_long(change(long_table()), *names)
 
 
-def test_what_is_not_there_is_missing(tmp_path):
+def test_absent_cells_of_long_table_are_missing(tmp_path):
     names = ("person", "item", "answer")
     data = mb.Data.from_long(long_table()[1:], *names)
     assert data.variables["n_missing"].tolist() == [0, 0, 1]

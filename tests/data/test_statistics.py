@@ -255,7 +255,7 @@ def test_counts_alone_serve_any_number_of_observations():
         ([1] * 7, True, "n = True"),
     ],
 )
-def test_bad_counts(counts, n, message):
+def test_bad_counts_raise_input_error(counts, n, message):
     with pytest.raises(InputError) as caught:
         Statistics.from_counts(grid(2, 3), counts, n)
     assert message in str(caught.value)
@@ -317,7 +317,7 @@ def test_chunks_change_nothing_but_the_hash(name, weighted, monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
-def test_patterns_that_were_not_kept(monkeypatch):
+def test_patterns_without_rows_raise_input_error(monkeypatch):
     model = MODELS["star"]
     monkeypatch.setattr(tally_module, "RETAINED_BYTES", 1000)
     stats = Data(draw(model, 300)).count(model)
@@ -329,7 +329,7 @@ def test_patterns_that_were_not_kept(monkeypatch):
         Data(draw(model, 300)).count(model).patterns  # noqa: B018
 
 
-def test_look_up_tables_stay_within_their_budget(monkeypatch):
+def test_lookup_tables_stay_below_their_size_limit(monkeypatch):
     model = MODELS["complete"]
     x = draw(model, 90)
     whole = Data(x).count(model).patterns
@@ -365,7 +365,7 @@ def test_kept_rows_are_a_fair_sample_in_proportion_to_weight(monkeypatch):
     assert abs(np.mean(shares) - 3 / 7) > 20 * error  # the negative control: what blindness to the weights would give
 
 
-def test_all_rows_are_kept_where_there_is_room():
+def test_all_rows_of_small_data_are_kept():
     model = grid(2, 2)
     x = draw(model, 500)
     np.testing.assert_array_equal(Data(x).count(model).rows, x)

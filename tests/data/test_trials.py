@@ -16,7 +16,7 @@ def test_every_quick_trial_of_an_input_holds():
     assert {t.name: text for t in quick if (text := violation(t))} == {}
 
 
-def test_the_runner_sees_violations():
+def test_trial_runner_reports_violations():
     def refuse(folder):
         raise mb.InputError("data.csv:3: 2 columns")
 

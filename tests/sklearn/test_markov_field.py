@@ -34,7 +34,7 @@ EXPECTED_FAILURES = {
 
 @pytest.mark.parametrize("bins", [None, 2])
 @pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_calls_it_an_estimator(bins):
+def test_check_estimator_passes(bins):
     found = check_estimator(
         MarkovField(bins=bins, **QUICK),
         expected_failed_checks={} if bins else EXPECTED_FAILURES,
@@ -139,7 +139,7 @@ def test_labels_come_back_as_they_were():
         field.score_samples([["maybe", "no", "no"]])
 
 
-def test_a_model_of_ones_own():
+def test_given_model_is_used():
     chain = mb.graph([("a", "b"), ("b", "c")], fields=True)
     field = MarkovField(chain, **QUICK).fit(pd.DataFrame(X[:, [2, 0, 1]], columns=["c", "a", "b"]))
     assert field.posterior_.draws.shape[-1] == 5
@@ -180,7 +180,7 @@ def test_a_pipeline_and_a_grid_search_over_the_prior():
         ({"prediction_draws": 0}, X, "prediction_draws = 0"),
     ],
 )
-def test_bad_input_is_refused_in_words(changes, x, message):
+def test_bad_input_raises_input_error(changes, x, message):
     with pytest.raises(mb.InputError, match=message):
         MarkovField(**{**QUICK, **changes}).fit(x)
 

@@ -71,7 +71,7 @@ def test_only_arguments_are_borrowed(path):
     assert wrongly_borrowed(path.read_text(encoding="utf-8")) == []
 
 
-def test_the_rule_is_noticed_where_it_is_broken():
+def test_check_of_borrowed_arguments_can_fail():
     assert wrongly_borrowed("def f(a):\n    b = np.empty(3)\n    c = borrow(b)\n") == ["f"]
     assert wrongly_borrowed("def f(a):\n    a, c = borrow((a, a[1:]))\n") == ["f"]
     assert wrongly_borrowed("def f(a, b):\n    a, b = borrow((a, b))\n") == []

@@ -54,14 +54,14 @@ def test_of_several_processes_one_compiles_each_kernel(tmp_path):
     assert int(start(tmp_path / "both", tmp_path / "elsewhere").communicate(timeout=300)[0]) > 0
 
 
-def test_a_lock_is_held_by_one(tmp_path):
+def test_lock_has_one_holder(tmp_path):
     held = compiled.try_lock(tmp_path / "a.lock")
     assert compiled.try_lock(tmp_path / "a.lock") is None
     held.close()
     compiled.try_lock(tmp_path / "a.lock").close()
 
 
-def test_where_locks_are_not_to_be_had_everyone_compiles(tmp_path):
+def test_without_locks_every_process_compiles(tmp_path):
     assert compiled.try_lock(tmp_path / "no such folder" / "a.lock") is not None
 
 

@@ -51,7 +51,7 @@ def test_accuracy(name, exact, points, scale, bound):
     assert worst(getattr(fastmath, name), exact, points, scale) < bound
 
 
-def test_accuracy_check_has_teeth():
+def test_accuracy_check_fails_for_wrong_values():
     assert worst(lambda x: np.log(x) * (1 + 1e-15), mp.log, POSITIVE, relative) > 3e-16
 
 

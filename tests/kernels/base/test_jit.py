@@ -69,7 +69,7 @@ def test_the_cache_key_follows_what_a_file_reaches(small_package, changed, affec
     assert {name for name in names if after[name] != before[name]} == affected
 
 
-def test_how_code_is_kept_is_not_part_of_it(small_package):
+def test_cache_key_does_not_depend_on_storage_code(small_package):
     """A change of the storage alone makes nobody compile anew."""
     (small_package / "kernels" / "base" / "compiled.py").write_text("from mrfbayes.model.c import y")
     (small_package / "kernels" / "a.py").write_text("from mrfbayes.kernels.base.compiled import SharedCache")
@@ -100,7 +100,7 @@ def test_an_import_in_any_form_is_followed(small_package, statement):
     assert "kernels/a.py" in jit.SourceHashes(small_package).reached_from("kernels/new.py")
 
 
-def test_prose_and_strangers_are_not_imports(small_package):
+def test_docstrings_and_other_packages_are_not_imports(small_package):
     (small_package / "kernels" / "new.py").write_text(
         '"""Numbers come\nfrom mrfbayes or elsewhere: import them."""\nimport numpy\nfrom scipy import special'
     )

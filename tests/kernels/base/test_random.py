@@ -44,7 +44,7 @@ def tail_cdf(square):
     return 1 - stats.norm.sf(np.sqrt(square)) / stats.norm.sf(3.0)
 
 
-def test_the_normal_test_has_teeth():
+def test_normality_test_fails_for_other_distributions():
     x = np.empty(2_000_000)
     random.fill_normal(streams.kernel_state(streams.seed_sequence(8), "x"), x)
     assert chi_square_of_normals(1.01 * x) < 1e-6
