@@ -100,6 +100,8 @@ def test_the_table_has_the_promised_columns_in_the_order_of_the_parameters():
     np.testing.assert_allclose(sel.edges(scale="ising")["q95"], table["q95"] / 4)
     assert sel.edges(scale="theta")["q95"].between(0, 1).all()
     assert set(sel.median_graph) == set(table.index[table.inclusion > 0.5])
+    assert sel.to_networkx(0.0).number_of_edges() == 6
+    assert sel.to_networkx(1.0).number_of_nodes() == 4
     assert sel.number_of_edges().sum() == pytest.approx(1.0)
     graphs = sel.graphs(3)
     assert len(graphs) == 3

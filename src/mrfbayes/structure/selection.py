@@ -18,6 +18,7 @@ from mrfbayes.structure.problem import PER_EDGE, GraphPrior, graph_prior
 from mrfbayes.structure.result import SearchResult
 
 if TYPE_CHECKING:
+    import networkx as nx
     import pandas as pd
     import xarray as xr
 
@@ -263,3 +264,34 @@ class Selection(SearchResult):
 
         sizes = np.flatnonzero(self.size_probability)
         return pd.Series(self.size_probability[sizes], index=pd.Index(sizes, name="edges"), name="probability")
+
+    def to_networkx(self, threshold: float = 0.5) -> nx.Graph:
+        """Return the nodes and the probable edges as a networkx graph.
+
+        Parameters
+        ----------
+        threshold : float, default 0.5
+            Edges with a larger inclusion probability are included.
+
+        Returns
+        -------
+        networkx.Graph
+            Edges have ``inclusion``, ``log_bf10`` and ``weight``, the model-averaged mean of the log-odds.
+        """
+        import networkx as nx
+
+        if not 0 <= threshold <= 1:
+            raise InputError(f"threshold = {threshold!r}: give a probability from 0 to 1.")
+        graph = nx.Graph()
+        graph.add_nodes_from(self.model.nodes)
+        factor, strength = self.log_bf10, self.edges(scale="log-odds")["mean"].to_numpy()
+        for edge, (u, v) in enumerate(self.model.edges.tolist()):
+            if self.inclusion[edge] > threshold:
+                graph.add_edge(
+                    self.model.nodes[u],
+                    self.model.nodes[v],
+                    inclusion=float(self.inclusion[edge]),
+                    log_bf10=float(factor[edge]),
+                    weight=float(strength[edge]),
+                )
+        return graph
