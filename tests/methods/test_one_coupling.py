@@ -39,6 +39,7 @@ def test_mean_and_sd_are_those_of_enumeration(q, neighbours, n):
     model, x = mb.grid(3, 3, states=q, tied=True, neighbours=neighbours), images(q, n, seed=q)
     x[:, 1] = x[:, 0]
     post = mb.sample(model, x, "calibrated", prior="uniform", rng=1, progress=False)
+    assert post.target == "exact"
     counts = agreements(model, x)
     mean, sd = truth(model, counts, n)
     assert post.mean[0] == pytest.approx(mean, abs=1e-3 * sd)
@@ -54,6 +55,7 @@ def test_sampled_log_z_states_its_error(monkeypatch):
     x[:, 1] = x[:, 0]
     x[:, 4] = x[:, 3]
     post = mb.sample(model, x, "calibrated", prior="uniform", rng=1, progress=False)
+    assert post.target == "approximate"
     mean, sd = truth(model, agreements(model, x), 8)
     # Standard errors from eight chains: a t distribution of seven degrees of freedom is below 15 at level 1e-6.
     assert 0 < post.facts.mean_error < 0.1

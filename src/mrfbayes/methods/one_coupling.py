@@ -103,6 +103,7 @@ def prepare_one_coupling(problem: Problem) -> Prepared | None:
         details = {"moments": "particles", "trust": text, "mean_error": error[0] / sd, "sd_error": error[1] / sd}
     return Prepared(
         None,
+        is_exact=curve.is_exact,
         draw=posterior.draw,
         moments=(np.array([mean]), np.array([sd])),
         quantile=posterior.quantile,

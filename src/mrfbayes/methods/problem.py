@@ -43,6 +43,7 @@ class Prepared:
     Attributes
     ----------
     view : the NamedTuple that its kernels take; every array in it contiguous and writable
+    is_exact : whether an approximate method has the exact posterior here
     is_ratio : whether it fulfils ``log_ratio`` rather than ``log_likelihood``
     carry : makes the view's changing arrays for one chain from its seed and its start, or None
     draw : makes independent draws ``(n, seed) -> (n, p)`` of theta, where the method can do without a chain
@@ -64,6 +65,7 @@ class Prepared:
     """
 
     view: View | None
+    is_exact: bool = False
     is_ratio: bool = False
     carry: Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]] | None = None
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None

@@ -136,7 +136,7 @@ def make_posterior(setup: Setup, run: ChainRun, preparation: float) -> Posterior
         model=problem.model,
         method=row.key,
         label=row.label,
-        target=row.target,
+        target="exact" if prepared.is_exact else row.target,
         engine=setup.engine.name,
         settings={**record(setup), "schema": stored_schema(statistics.coding)},
         data_digest=statistics.digest,
