@@ -29,7 +29,7 @@ from unittest import mock
 
 import numpy as np
 
-BATCH = 50
+BATCH = 200  # a process needs two seconds before it reads anything
 HANG_SECONDS = 5.0
 MOST_BYTES = 2**30
 ENDINGS = {
