@@ -155,6 +155,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=36_000.0, help="time to spend in this call")
     parser.add_argument("--again", action="store_true", help="repeat what ran on other commits")
     parser.add_argument("--only", default="", help="regular expression for the names to run")
+    parser.add_argument("--first", action="store_true", help="only the first tests of each; the rest is left for later")
     parser.add_argument("--record", type=Path, default=RESULTS / "mutants.jsonl")
     parser.add_argument("--check", action="store_true", help="only see that every mutant can be written")
     asked = parser.parse_args()
@@ -168,10 +169,13 @@ def main() -> None:
             sys.exit(bool(stale))
         record = Record(asked.record)
 
-        def meet(mutant: dict[str, str]) -> dict[str, object]:
+        def meet(mutant: dict[str, str]) -> dict[str, object] | None:
             known = record.rows.get(mutant["name"], {})
             last = [str(known["by"]).partition("[")[0]] if known.get("outcome") == "killed" else []
             own = mutant.get("tests") or [f"tests/{mutant['package']}"]
+            if asked.first:
+                found = tree.meet(mutant, [last, own[:1]])
+                return None if found["outcome"] == "survived" else found
             return tree.meet(mutant, [last, *([name] for name in own), listed["neighbours"].get(mutant["package"], [])])
 
         units = [(mutant["name"], lambda mutant=mutant: meet(mutant)) for mutant in chosen]

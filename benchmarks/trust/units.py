@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "trust"
-Unit = tuple[str, Callable[[], dict[str, object]]]
+Unit = tuple[str, Callable[[], dict[str, object] | None]]
 
 
 def commit() -> str:
@@ -62,6 +62,8 @@ class Record:
                 return
             started = time.monotonic()
             outcome = work()
+            if outcome is None:  # undecided: left for a later call
+                continue
             day = time.strftime("%Y-%m-%d", time.gmtime())
             row = {"unit": name, "commit": at, "date": day, "seconds": round(time.monotonic() - started, 1), **outcome}
             self.rows[name] = row

@@ -44,6 +44,17 @@ def test_a_single_edge_is_counted_twice():
     assert godambe.spread_ratio(model, Data(x[:1]).count(model), prior, w, information) is None
 
 
+def test_the_spread_of_estimates_has_the_precision_of_the_prior():
+    """One edge, 30 agreements of 40 rows: each row has a score of 2 (agreement - theta), and the prior adds 100."""
+    model = mb.graph([(0, 1)])
+    x = np.zeros((40, 2), dtype=np.uint8)
+    x[:10, 1] = 1
+    information = np.array([[130.0]])
+    prior = Prior(model, "normal(0, 0.1)")
+    found = godambe.spread_ratio(model, mb.Data(x).count(model), prior, np.array([0.3]), information)
+    np.testing.assert_allclose(found, np.sqrt(130 / (4 * 40 * 0.75 * 0.25 + 100)))
+
+
 def test_pseudolikelihood_notes_that_its_sds_are_too_small():
     model = mb.graph([(0, 1), (1, 2), (0, 2), (2, 3)], fields=True, coupling="both-one")
     x = np.random.default_rng(1).integers(0, 2, (200, 4)).astype(np.uint8)
