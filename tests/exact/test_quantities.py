@@ -89,6 +89,7 @@ def test_samples_are_independent_draws(case):
     assert chi_square(model, x, p) > 1e-6
     wrong = sample_exact(model, w + 0.1, 100_000, np.random.SeedSequence(4))
     assert chi_square(model, wrong, p) < 1e-6  # the test would notice a tenth of a logit
+    assert not np.array_equal(x, sample_exact(model, w, 100_000, np.random.SeedSequence(5)))
 
 
 def test_what_does_not_fit_is_refused():
