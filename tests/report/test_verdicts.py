@@ -20,6 +20,7 @@ from mrfbayes.report.wording import (
     support,
     without_folder,
 )
+from mrfbayes.targets.facts import RunFacts
 
 
 @pytest.mark.parametrize(
@@ -63,12 +64,11 @@ def test_the_numbers_of_verdicts_are_not_exchanged():
 
 def made(diagnostics=(), predictive=None, partial=False, target="exact", method="exact", trust=None, chains=4):
     """As much of the findings as the checks look at."""
-    facts = SimpleNamespace(
+    facts = RunFacts(
         trust=None if trust is None else "a statement",
         trust_mean=trust and trust[0],
         trust_sd=trust and trust[1],
-        spread_ratio=None,
-        missing=None,
+        is_narrow=method == "pseudo",
     )
     posterior = SimpleNamespace(
         target=target,
@@ -132,7 +132,7 @@ def test_diagnostics_are_of_the_worst_parameter():
         has_chains=True,
         r_hat=np.array([1.0, 1.3, 1.1]),
         ess=np.array([500.0, 80.0, 900.0]),
-        facts=SimpleNamespace(pareto_k=None, noise=None),
+        facts=RunFacts(),
         acceptance=np.array([0.2, 0.4]),
         settings={"seed": ["17", []]},
     )
