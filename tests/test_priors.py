@@ -215,3 +215,11 @@ def test_agreement_couplings_are_uniform_by_default():
     assert Prior(grid(2, 2, fields=True), "normal(0, 1)").per_block[-1] == Uniform()
     kinds = [parameter_kind(group).kind for group in TABLES.groups]
     assert sorted(set(kinds)) == ["table", "threshold"]
+
+
+def test_the_constant_of_a_die_is_that_of_its_dirichlet_distribution():
+    """At equal outcomes: the Dirichlet density of theta times the Jacobian, the product of all theta."""
+    model = grid(1, 2, states=3, fields=True)
+    theta = np.full(3, 1 / 3)
+    expected = stats.dirichlet([1, 1, 1]).logpdf(theta) + np.log(theta).sum()
+    np.testing.assert_allclose(log_prior_at_no_interaction(Prior(model))[1:], expected)

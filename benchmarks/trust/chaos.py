@@ -95,6 +95,7 @@ FORKS.set_forkserver_preload(["imported"])
 def work(name: str, folder: str, said: str) -> None:
     """What a process does: a script in its folder, its words in a file."""
     os.chdir(folder)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let processes in the background ignore it
     words = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(words, 1)
     os.dup2(words, 2)

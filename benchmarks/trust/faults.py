@@ -113,6 +113,7 @@ def interrupt(number: int) -> dict[str, object]:
         begin = time.monotonic()
         whole = call(Path(place))
         seconds = time.monotonic() - begin
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let processes in the background ignore it
         signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
         for _ in range(POINTS_AT_ONCE):
             moment = max(source.uniform(0, seconds), 1e-4)
@@ -137,6 +138,8 @@ def interrupt(number: int) -> dict[str, object]:
                 counts[kind if is_right else "failed"] += 1
                 if not is_right:
                     problems.append(f"other draws at {moment:.3f} s")
+    if counts["partial"] + counts["stopped"] == 0:
+        problems.append("no Ctrl-C came through")
     outcome = "identical" if not problems and slowest < ANSWER_SECONDS else "DIFFERENT"
     return {"outcome": outcome, "call": name, **counts, "slowest": round(slowest, 2), "problems": problems[:5]}
 

@@ -18,6 +18,7 @@ import mrfbayes as mb
 from mrfbayes.priors import Prior
 from mrfbayes.results import row_scores as scores
 from mrfbayes.sklearn import MarkovField
+from mrfbayes.sklearn.columns import Cuts
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
 QUICK = {"method": "mle", "draws": 100, "chains": 2, "prediction_draws": 20, "random_state": 0}
@@ -196,3 +197,21 @@ def test_unfitted_field_raises_not_fitted_error():
 def test_the_package_does_not_load_scikit_learn():
     code = "import sys, mrfbayes, mrfbayes.sampling.sample; assert 'sklearn' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_numbers_are_cut_at_quantiles_into_ordered_classes():
+    numbers = np.array([[1.0], [2.0], [3.0], [40.0], [50.0], [60.0]])
+    cuts = Cuts.of(numbers, 3)
+    assert cuts.inner.ravel() == pytest.approx([np.quantile(numbers, 1 / 3), np.quantile(numbers, 2 / 3)])
+    assert cuts.classes(numbers).ravel().tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_classes_are_those_of_the_masked_column():
+    table = pd.DataFrame({"a": np.array(["no", "yes"])[X[:, 0]], "b": np.array(["low", "high"])[X[:, 1]], "c": X[:, 2]})
+    assert set(MarkovField(**QUICK, masked=["b"]).fit(table).classes_) == {"low", "high"}
+
+
+def test_the_random_state_decides_the_draws():
+    draws = [MarkovField(**{**QUICK, "random_state": seed}).fit(X).posterior_.draws for seed in (0, 0, 1)]
+    assert np.array_equal(draws[0], draws[1])
+    assert not np.array_equal(draws[0], draws[2])

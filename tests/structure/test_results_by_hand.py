@@ -1,13 +1,14 @@
 """Results of searches put together by hand, where every number is known: prior odds, errors, signs, names of groups."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mrfbayes as mb
 from mrfbayes.kernels.structure import moves
-from mrfbayes.structure.anchors import WeightedEngine
+from mrfbayes.structure.anchors import WeightedEngine, WeightedParts
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.problem import graph_prior
 from mrfbayes.structure.result import SearchResult
@@ -171,3 +172,19 @@ def test_the_effective_share_is_that_of_the_worst_group():
     for order in ([0, 1], [1, 0]):
         share = engine.effective_share(rate, {"samples": samples[order], "w": np.ones(1)})
         assert share == pytest.approx(0.8)
+
+
+def test_samples_of_every_chain_and_group_have_a_stream_of_their_own():
+    source = SimpleNamespace(stream=lambda seed: seed.generate_state(4))
+    start = {"w": np.zeros(3), "present": np.ones(2, dtype=bool), "centre": np.zeros(3)}
+    parts = WeightedParts(
+        moves=SimpleNamespace(n=np.ones(2)),
+        engines=(SimpleNamespace(source=source),),
+        sets=(SimpleNamespace(rows=np.zeros((2, 5, 3))),),
+        starts=(start,),
+    )
+    states = [{"part": np.zeros(1, dtype=int), "counters": np.zeros(9, dtype=int)} for _ in range(2)]
+    streams = [
+        stream.tobytes() for state in parts.begin(states, np.random.SeedSequence(1)) for stream in state["streams"]
+    ]
+    assert len(set(streams)) == 4
