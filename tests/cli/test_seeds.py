@@ -56,3 +56,15 @@ def test_the_seed_is_kept_in_the_result(folder):
     done = run(*COMMANDS["sample"], "kept.nc", "--rng", 11, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "11" in str(mb.load(folder / "kept.nc").settings["seed"])
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_the_seed_of_predict_is_passed_on(folder, monkeypatch):
+    """Small fields are predicted without random numbers, so that no number could show it."""
+    done = run(*COMMANDS["sample"], "for_predict.nc", "--rng", 1, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    predict, seeds = mb.Posterior.predict, []
+    monkeypatch.setattr(mb.Posterior, "predict", lambda *a, rng, **k: seeds.append(rng) or predict(*a, rng=rng, **k))
+    done = run("predict", "for_predict.nc", "x.csv", "--given", "a", "--out", "p.csv", "--rng", 7, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert seeds == [7]

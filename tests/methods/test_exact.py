@@ -91,3 +91,14 @@ def test_every_kind_of_model_has_its_own_likelihood(name):
     w = model.chart.log_odds(theta)
     expected = mb.Data(x).count(model).counts @ w - 30 * log_partition_w(model, w)
     assert posterior.log_likelihood[0, 3] == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_the_printed_walk_has_the_prior_in_its_target():
+    """One edge, 5 agreements of 10 under Beta(8, 2): the posterior is Beta(13, 7)."""
+    model = mb.graph([(0, 1)])
+    data = mb.Statistics.from_counts(model, [5], 10)
+    options = {"engine": "mh", "proposal": "printed", "draws": 2_000, "thin": 20, "progress": False, "rng": 5}
+    post = mb.sample(model, data, "exact", prior="beta(8, 2)", **options)
+    error = np.sqrt(13 * 7 / 20**2 / 21 / post.ess.min())
+    assert abs(post.draws.mean() - 13 / 20) < 6 * error

@@ -223,3 +223,14 @@ def test_methods_that_share_a_view_have_numbers_and_ratios_of_their_own():
     assert len(RATIO_MODULES) == len(set(RATIO_NUMBERS.values())) == 7
     ratios = {name: module.ratio for name, module in RATIO_MODULES.items() if name != "moller"}  # `mavm` without levels
     assert len(set(ratios.values())) == 6
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_the_prior_is_in_the_target_of_ratio_methods():
+    """One edge, 5 agreements of 10 under Beta(8, 2): the posterior is Beta(13, 7)."""
+    model = mb.graph([(0, 1)])
+    data = mb.Statistics.from_counts(model, [5], 10)
+    options = {"draws": 1_000, "thin": 20, "chains": 2, "progress": False, "rng": 5}
+    post = mb.sample(model, data, "exchange-exact", prior="beta(8, 2)", **options)
+    error = np.sqrt(13 * 7 / 20**2 / 21 / post.ess.min())
+    assert abs(post.draws.mean() - 13 / 20) < 6 * error
