@@ -22,12 +22,14 @@ Rows = list[dict[str, object]]
 
 
 def dates(rows: Iterable[dict[str, object]]) -> str:
-    """Days on which units ran, first to last, with the commit of the last."""
-    days = sorted((str(row["date"]), str(row["commit"])) for row in rows)
-    if not days:
+    """Days on which units ran, first to last, with the commits: how many units each has, the last first."""
+    runs = [(str(row["date"]), str(row["commit"])[:7]) for row in rows]
+    if not runs:
         return "not yet run"
-    first, last = days[0][0], days[-1][0]
-    return f"{last if first == last else f'{first} to {last}'} ({days[-1][1]})"
+    first, last = min(runs)[0], max(runs)[0]
+    commits = Counter(commit for _, commit in reversed(runs))  # records are in the order of time
+    each = ", ".join(commit if len(commits) == 1 else f"{commit}: {n}" for commit, n in commits.items())
+    return f"{last if first == last else f'{first} to {last}'} ({each})"
 
 
 PLANNED = proofs.planned()
