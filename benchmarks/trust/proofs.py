@@ -12,6 +12,7 @@ mistake of the proof: either one ends with status 1.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from units import RESULTS, ROOT, Record, Unit
 
 LEVEL = 1e-6
 PARTS = 10  # batches of a proof
+FIRST = 20  # data sets of its first batch, which shows that it runs
 PICTURES = ROOT / "docs" / "pictures"
 INCLUSION_SETS = 4_000
 
@@ -32,8 +34,9 @@ INCLUSION_SETS = 4_000
 def batches(name: str, total: int, run: object, parts: int = PARTS) -> Iterator[tuple[float, Unit]]:
     """Units of a proof of ``total`` data sets, with the share of them that comes before each."""
     size = -(-total // parts)
-    for first in range(0, total, size):
-        n = min(size, total - first)
+    stops = sorted({min(FIRST, total), *range(size, total, size), total})
+    for first, stop in itertools.pairwise((0, *stops)):
+        n = stop - first
         yield first / total, (f"{name} | {first}-{first + n}", lambda first=first, n=n: run(first, n))  # type: ignore[misc, operator]
 
 
@@ -62,6 +65,17 @@ def planned() -> dict[str, int]:
     """Data sets of each proof at full size."""
     last = [unit[0].rpartition(" | ") for unit in all_units(None)]
     return {name: int(span.partition("-")[2]) for name, _, span in last}  # the last batch of a proof comes last
+
+
+def is_covered(name: str, record: Record) -> bool:
+    """Whether all data sets of a unit are in the record, in whatever batches."""
+    proof, _, span = name.rpartition(" | ")
+    first, last = map(int, span.split("-"))
+    known = [unit.rpartition(" | ")[2].split("-") for unit in record.rows if unit.rpartition(" | ")[0] == proof]
+    for start, stop in sorted((int(a), int(b)) for a, b in known):
+        if start <= first < stop:
+            first = stop
+    return first >= last
 
 
 Rows = list[dict[str, object]]
@@ -212,7 +226,7 @@ def main() -> None:
     asked = parser.parse_args()
     record = Record(asked.record)
     if not asked.figures:
-        units = [unit for unit in all_units(asked.sets) if asked.only in unit[0]]
+        units = [unit for unit in all_units(asked.sets) if asked.only in unit[0] and not is_covered(unit[0], record)]
         record.run(units, asked.seconds, asked.again, quiet=True)
     found = by_proof(record)
     if asked.figures:
