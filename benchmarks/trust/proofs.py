@@ -25,16 +25,17 @@ import ranks
 from units import RESULTS, ROOT, Record, Unit
 
 LEVEL = 1e-6
-PARTS = 10  # batches of a proof
+PARTS, FEWEST = 10, 200  # batches of a proof, at most; data sets of a batch, at least
 FIRST = 20  # data sets of its first batch, which shows that it runs
 PICTURES = ROOT / "docs" / "pictures"
 INCLUSION_SETS = 4_000
 
 
-def batches(name: str, total: int, run: object, parts: int = PARTS) -> Iterator[tuple[float, Unit]]:
+def batches(name: str, total: int, run: object, size: int = 0) -> Iterator[tuple[float, Unit]]:
     """Units of a proof of ``total`` data sets, with the share of them that comes before each."""
-    size = -(-total // parts)
-    stops = sorted({min(FIRST, total), *range(size, total, size), total})
+    first = size or min(FIRST, total)
+    size = size or max(-(-total // PARTS), FEWEST)
+    stops = sorted({first, *range(size, total, size), total})
     for first, stop in itertools.pairwise((0, *stops)):
         n = stop - first
         yield first / total, (f"{name} | {first}-{first + n}", lambda first=first, n=n: run(first, n))  # type: ignore[misc, operator]
@@ -58,7 +59,7 @@ def _units_by_proof(sets: int | None) -> Iterator[tuple[float, Unit]]:
         yield from batches(f"inclusion, {name}", most(INCLUSION_SETS), work)
     for name, (_, total) in intervals.FIELDS.items():
         work = lambda first, n, name=name: intervals.run_one(name, first)  # noqa: E731
-        yield from batches(f"coverage, {name}", most(total), work, total)
+        yield from batches(f"coverage, {name}", most(total), work, 1)
 
 
 def planned() -> dict[str, int]:
