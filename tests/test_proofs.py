@@ -87,8 +87,20 @@ def test_proofs_are_summarised_from_their_record(trust, tmp_path, monkeypatch):
     found = {name: proofs.summary_of(name, rows) for name, rows in proofs.by_proof(units.Record(record.path)).items()}
     assert set(found) == set(names)
     assert found[names[0]]["sets"] == found[names[1]]["sets"] == found[names[2]]["sets"] == 4
-    assert [found[name]["passed"] for name in names] == [True, True, None]
-    assert all("passed" in proofs.line_of(one) or "measured" in proofs.line_of(one) for one in found.values())
+    assert [found[name]["passed"] for name in names] == [None, None, None]
+    assert [proofs.line_of(found[name]).partition(":")[0] for name in names] == ["too few data sets"] * 2 + ["measured"]
     proofs.ecdf_figure(proofs.by_proof(record), "uniform", tmp_path / "ranks.svg")
     proofs.reliability_figure(proofs.by_proof(record), tmp_path / "inclusion.svg")
     assert {path.name for path in tmp_path.glob("*.svg")} == {"ranks.svg", "inclusion.svg"}
+
+
+def test_proofs_are_decided_by_enough_data_sets(trust):
+    import proofs
+
+    exact, control = "ranks, 4-cycle, exact, random walk", "ranks, 4-cycle, thresholds, pseudo"
+    assert proofs.decided(exact, "uniform", False, 199) is None
+    assert proofs.decided(exact, "uniform", False, 200) is True
+    assert proofs.decided(exact, "uniform", True, 20) is False
+    assert proofs.decided(control, "rejected", True, 20) is True
+    assert proofs.decided(control, "rejected", False, 200) is None
+    assert proofs.decided(control, "rejected", False, proofs.planned()[control]) is False

@@ -41,6 +41,13 @@ def sets_of(one: dict[str, object]) -> str:
     return f"{done:,}" if done >= all_ else f"{done:,} of {all_:,}"
 
 
+def passed_of(some: list[dict[str, object]]) -> str:
+    """How many proofs found what they must, and how many have too few data sets to tell."""
+    decided = [one for one in some if one["passed"] is not None]
+    few = f" (and {len(some) - len(decided)} with too few data sets to tell)" if len(decided) < len(some) else ""
+    return f"{sum(bool(one['passed']) for one in decided)} of {len(decided)}{few}"
+
+
 def rank_rows(results: list[dict[str, object]]) -> list[str]:
     """A line per combination of a rank test."""
     lines = [
@@ -163,12 +170,11 @@ def values() -> dict[str, str]:
     ctrl_c = sum(_total(row, "whole partial stopped failed") for row in stops)
     slowest = max((float(str(row.get("slowest", 0))) for row in stops), default=0.0)
     commits = {name: dates(record.rows.values()) for name, record in records.items()}
-    passed = lambda some: f"{sum(bool(one['passed']) for one in some)} of {len(some)}"  # noqa: E731
     sets = sum(int(str(one["sets"])) for one in exact)
     return {
-        "exact": f"{passed(exact)} combinations of field, method and engine, {sets:,} data sets",
-        "controls": f"{passed(controls)} rejected",
-        "calibrated": f"{passed(calibrated)} calibrated",
+        "exact": f"{passed_of(exact)} combinations of field, method and engine, {sets:,} data sets",
+        "controls": f"{passed_of(controls)} rejected",
+        "calibrated": f"{passed_of(calibrated)} calibrated",
         "mutants": ", ".join(f"{count} {word}" for word, count in met.items()) + f" of {len(listed)}"
         if met
         else f"{len(listed)} listed",

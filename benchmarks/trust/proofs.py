@@ -16,6 +16,7 @@ import itertools
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import inclusion
@@ -62,6 +63,7 @@ def _units_by_proof(sets: int | None) -> Iterator[tuple[float, Unit]]:
         yield from batches(f"coverage, {name}", most(total), work, 1)
 
 
+@cache
 def planned() -> dict[str, int]:
     """Data sets of each proof at full size."""
     last = [unit[0].rpartition(" | ") for unit in all_units(None)]
@@ -130,9 +132,23 @@ def summary_of(name: str, rows: Rows) -> dict[str, object]:
         if "z" in rows[0]:
             out["lag"] = float(max(_sum(rows, "lag") / len(rows)))
             out["bias"] = float(np.abs(_sum(rows, "z")).max() / out["sets"])  # type: ignore[operator]
-    is_rejected = p < LEVEL
-    passed = None if expected == "bias" else is_rejected == (expected == "rejected")
-    return out | {"p": p, "passed": passed}
+    return out | {
+        "p": p,
+        "passed": None if expected == "bias" else decided(name, expected, p < LEVEL, int(out["sets"])),
+    }  # type: ignore[call-overload]
+
+
+def decided(name: str, expected: str, is_rejected: bool, sets: int) -> bool | None:
+    """Whether a proof found what it must; None while it has too few data sets to tell.
+
+    A rejection is one at any size. That there is none says something from `FEWEST` data sets on, and of a negative
+    control only when all of them are done.
+    """
+    if is_rejected:
+        return expected == "rejected"
+    if sets < (planned().get(name, 0) if expected == "rejected" else FEWEST):
+        return None
+    return expected != "rejected"
 
 
 def ecdf_figure(found: dict[str, Rows], expected: str, path: Path) -> None:
@@ -211,7 +227,8 @@ def line_of(one: dict[str, object]) -> str:
         for key, value in one.items()
         if key not in ("name", "expected", "commits", "passed")
     ]
-    word = {True: "passed", False: "FAILED", None: "measured"}[one["passed"]]  # type: ignore[index]
+    open_ = "measured" if one["expected"] == "bias" else "too few data sets"
+    word = {True: "passed", False: "FAILED", None: open_}[one["passed"]]  # type: ignore[index]
     return f"{word}: {one['name']} (expected: {one['expected']}): {', '.join(numbers)}"
 
 
