@@ -82,7 +82,7 @@ def prepare(
         )
     counts = posterior.completions(1, child(seed, "counts")).at(mode.w, COMPLETED_SWEEPS)
     counts = counts.reshape(-1, mode.w.size).mean(axis=0)
-    warp = make_warp(problem.prior, n, counts, counts - mode.slope, mode)
+    warp = make_warp(problem, counts, counts - mode.slope, mode)
 
     def walk(n_chains: int, warmup: int, thin: int) -> Walk:
         settings = WalkSettings(n_chains * replicas, chains, step, sweeps, warmup, thin, problem.threads)

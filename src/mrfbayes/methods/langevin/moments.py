@@ -62,7 +62,7 @@ def walk_moments(walk: Walk) -> WalkMoments:
     """The moments after at least one step was recorded."""
     state, centre = walk.state, walk.mode.w
     first, second, cube, control, control_square, control_cube = state["sums"] / state["counters"][RECORDED_COUNTER]
-    known = walk.warp.normal_moments(walk.metric.variances(state["spread"] ** 2))
+    known = walk.warp.normal_moments(walk.metric, state["spread"] ** 2)
     means = first - control + known[0]
     mean = means.mean(axis=0)
     squares = second - control_square + known[1] - _surplus(walk)

@@ -1,13 +1,19 @@
 r"""Coordinates in which parameters that few data inform are nearly Gaussian.
 
 A state that never occurs leaves its threshold to the prior on the left, and puts a wall of height :math:`n p e^t` on
-the right. Steps of a Gaussian metric overshoot at such a wall. The walk therefore moves u = (L y)_j, with w_j = c_j +
-phi(u); phi turns a normal distribution into the density of w_j alone,
+the right. Steps of a Gaussian metric overshoot at such a wall. It stands across the log-odds of the state, to which the
+couplings of its variable contribute: :math:`\eta = a^T w`, the gradient of the state's log-odds at the mode c, with
+a_j = 1. The walk therefore moves u = L y, with
+
+.. math:: w = c + u + e_j \big(\phi(a^T u) - a^T u\big),
+
+which changes eta alone: the couplings are those of u. phi turns a normal distribution into the density of eta where all
+couplings are those of the mode,
 
 .. math:: \log f(t) = N_1 t - N \log(1 + p (e^t - 1)) + \log \text{prior}(c + t e_j), \qquad
-          \phi(u) = F^{-1}(\Phi(u \sqrt{-(\log f)''(0)})),
+          \phi(v) = F^{-1}(\Phi(v \sqrt{-(\log f)''(0)})),
 
-where N_1 of the N tosses of the parameter's coin were observed, and p is their probability at the mode c. How well f
+where N_1 of the N tosses of the parameter's coin were observed, and p is their probability at the mode. How well f
 fits decides how fast the walk mixes, not what it converges to: the Jacobian of phi is part of the target.
 """
 
@@ -16,8 +22,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from mrfbayes.estimation.dense_mode import DenseMode
+from mrfbayes.methods.langevin.metric import Whitening
+from mrfbayes.methods.problem import Problem
+from mrfbayes.model.field import Model
+from mrfbayes.particles.moments import row_statistics
 from mrfbayes.priors import Prior
 
 FEW_TOSSES = 8.0  # expected outcomes of either kind below which a parameter may need other coordinates
@@ -25,6 +36,7 @@ LEAST_SKEWNESS = 0.5  # of f, from which it gets them: a guess
 MOST_TIED = 1.5  # ratio of its sd to that given all others, up to which f describes a parameter: a guess
 MAX_TABLE_SDS = 12.0  # sds up to which phi is tabulated; it is linear beyond
 WARP_CELLS = 2_048  # of a table
+FORM_ROWS = 256  # particles that the gradient of a state's log-odds is found from
 OFFSET_POINTS, MAX_OFFSET_SDS = 4_001, 1e6  # values of t, up to so many sds of the Gaussian at the mode
 
 
@@ -34,11 +46,13 @@ class Warp:
 
     Attributes
     ----------
+    forms : (m, p) a of every column; 0 in all other columns
     scale : (m,) standard deviations of f per unit of u
     tables : (3, m, WARP_CELLS + 1) phi, its derivative, and the derivative of the logarithm of that, in sds
     """
 
     columns: np.ndarray
+    forms: sparse.csr_array
     scale: np.ndarray
     tables: np.ndarray
 
@@ -57,42 +71,51 @@ class Warp:
         if not self.columns.size:
             return u
         out = u.astype(float)
-        out[:, self.columns] = self.evaluate(out[:, self.columns])[0]
+        eta = (self.forms @ out.T).T
+        out[:, self.columns] += self.evaluate(eta)[0] - eta
         return out
 
     def gradients(self, u: np.ndarray, gradient: np.ndarray, difference: np.ndarray | None = None) -> None:
         """Turn a gradient (k, p) with respect to w, and a difference of two, into those with respect to u."""
         if not self.columns.size:
             return
-        _, slope, bend = self.evaluate(u[:, self.columns].astype(float))
-        gradient[:, self.columns] = gradient[:, self.columns] * slope + bend
+        _, slope, bend = self.evaluate((self.forms @ u.T.astype(float)).T)
+        gradient += (gradient[:, self.columns] * (slope - 1) + bend) @ self.forms
         if difference is not None:
-            difference[:, self.columns] *= slope
+            difference += (difference[:, self.columns] * (slope - 1)) @ self.forms
 
-    def normal_moments(self, variance: np.ndarray) -> np.ndarray:
-        """(3, p) expected powers 1 to 3 of w - c where u is normal with mean 0 and ``variance`` (p,)."""
+    def normal_moments(self, metric: Whitening, spread: np.ndarray) -> np.ndarray:
+        """(3, p) expected powers 1 to 3 of w - c where y is normal with mean 0 and variances ``spread`` (p,)."""
+        variance = metric.variances(spread)
         out = np.stack([np.zeros_like(variance), variance, np.zeros_like(variance)])
         if self.columns.size:
+            form = metric.back(self.forms.toarray())
+            own = metric.back(np.equal.outer(self.columns, np.arange(variance.size)))
+            of_form, shared = form**2 @ spread, (form * own) @ spread
             z = np.linspace(-9.0, 9.0, 1_001)
             weight = np.exp(-(z**2) / 2)
             weight /= weight.sum()
-            value = self.evaluate(z[:, None] * np.sqrt(variance[self.columns]))[0]
-            out[:, self.columns] = [weight @ value**power for power in (1, 2, 3)]
+            eta = z[:, None] * np.sqrt(of_form)
+            # u_j is what eta tells of it, and a rest that is independent of eta and normal.
+            value = self.evaluate(eta)[0] + eta * (shared / of_form - 1)
+            rest = np.maximum(variance[self.columns] - shared**2 / of_form, 0.0)
+            mean, square, cube = (weight @ value**power for power in (1, 2, 3))
+            out[:, self.columns] = [mean, square + rest, cube + 3 * rest * mean]
         return out
 
 
-IDENTITY = Warp(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((3, 0, WARP_CELLS + 1)))
+IDENTITY = Warp(np.zeros(0, dtype=np.int64), sparse.csr_array((0, 0)), np.zeros(0), np.zeros((3, 0, WARP_CELLS + 1)))
 
 
-def make_warp(prior: Prior, n: float, counts: np.ndarray, expected: np.ndarray, mode: DenseMode) -> Warp:
+def make_warp(problem: Problem, counts: np.ndarray, expected: np.ndarray, mode: DenseMode) -> Warp:
     """The coordinates of a walk around ``mode``.
 
-    ``counts`` and ``expected`` (p,) are the statistics of ``n`` observations, and those that the mode expects.
+    ``counts`` and ``expected`` (p,) are the statistics of all observations, and those that the mode expects.
     """
     from scipy.linalg import solve_triangular
 
-    chart = prior.chart
-    tosses = n * chart.tosses[chart.block_of]
+    prior, chart = problem.prior, problem.model.chart
+    tosses = problem.statistics.n_all * chart.tosses[chart.block_of]
     expected = np.clip(expected, 1e-9 * tosses, (1 - 1e-9) * tosses)
     few = np.minimum(expected, tosses - expected) < FEW_TOSSES
     columns = np.flatnonzero(few & chart.is_counted[chart.block_of])
@@ -112,10 +135,43 @@ def make_warp(prior: Prior, n: float, counts: np.ndarray, expected: np.ndarray, 
     mass /= mass.sum(axis=0)
     mean = (mass * t).sum(axis=0)
     skewness = (mass * (t - mean) ** 3).sum(axis=0) / (mass * (t - mean) ** 2).sum(axis=0) ** 1.5
-    is_alone = mode.sd[columns] * scale < MOST_TIED  # sds given nothing and given all other parameters
-    chosen = np.flatnonzero(is_alone & (np.abs(skewness) > LEAST_SKEWNESS))
-    tables = [_table(t[:, j], mass[:, j]) for j in chosen]
-    return Warp(columns[chosen], scale[chosen], np.stack(tables, axis=1)) if tables else IDENTITY
+    skewed = np.flatnonzero(np.abs(skewness) > LEAST_SKEWNESS)
+    forms = _forms(problem.model, mode, columns[skewed], p[skewed] < 0.5)
+    sd = np.linalg.norm(sparse.csr_array(forms) @ mode.factor, axis=1)
+    is_alone = sd * scale[skewed] < MOST_TIED  # sds of eta given nothing and given all other parameters
+    chosen = skewed[is_alone]
+    if not chosen.size:
+        return IDENTITY
+    forms = forms[is_alone]
+    forms[:, columns[chosen]] = np.eye(chosen.size)
+    tables = np.stack([_table(t[:, j], mass[:, j]) for j in chosen], axis=1)
+    return Warp(columns[chosen], sparse.csr_array(forms), scale[chosen], tables)
+
+
+def _forms(model: Model, mode: DenseMode, columns: np.ndarray, is_rare: np.ndarray) -> np.ndarray:
+    """(m, p) gradients at the mode of the log-odds of what hardly occurs, with 1 in its own column.
+
+    That is a high value of the statistic of a column where ``is_rare`` (m,), a low one elsewhere. Couplings have no
+    log-odds but themselves.
+    """
+    rows = mode.rows[:: -(-len(mode.rows) // FORM_ROWS)]
+    before = row_statistics(model, rows)
+    forms = np.zeros((columns.size, mode.w.size))
+    forms[np.arange(columns.size), columns] = 1.0
+    offset, block = model.chart.offset, model.chart.block_of[columns]
+    for group in (group for group in model.groups if group.arity == 1):
+        for number in np.flatnonzero(np.isin(block, group.block)):
+            node = group.scope[group.block == block[number], 0]
+            statistic = group.statistics[columns[number] - offset[block[number]]]
+            moved = rows.copy()
+            moved[:, node] = statistic.argmax() if is_rare[number] else statistic.argmin()
+            change = row_statistics(model, moved) - before
+            change = change[change[:, columns[number]] != 0]
+            if len(change) and node.size == 1:
+                logit = change @ mode.w
+                total = np.exp(logit - logit.max()) @ change
+                forms[number] = total / total[columns[number]]
+    return forms
 
 
 def _prior_along(prior: Prior, mode: np.ndarray, columns: np.ndarray, t: np.ndarray) -> np.ndarray:
