@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.base.budget import Budget
 from mrfbayes.engines.auto import choose_method
 from mrfbayes.engines.registry import choose_engine
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.methods import calibrated
+from mrfbayes.methods.langevin.walk import Walk
 from mrfbayes.methods.registry import method_row
 from mrfbayes.priors import Prior
 
@@ -71,6 +73,26 @@ def test_calibration_by_a_walk_looks_at_the_clock(monkeypatch):
     assert found.partial
     assert any("replicas walked 2 of 270 steps" in text for text in found.warnings)
     assert not mb.sample(model, x, "calibrated", seconds=600, progress=False).partial
+
+
+@pytest.mark.parametrize(("seconds", "warm", "kept"), [(100, 50, 50), (170, 85, 85), (1_000, 90, 270)])
+def test_calibration_by_a_walk_cuts_its_warm_up(monkeypatch, seconds, warm, kept):
+    """By a clock on which every step takes a second: half of the budget is for the warm-up."""
+    model = complete(6, coupling="both-one")
+    x = np.random.default_rng(4).integers(0, 2, (100, 6))
+    walks, advance = [], Walk.advance
+
+    def counted(self, n):
+        walks[:] = [self]
+        advance(self, n)
+
+    monkeypatch.setattr(calibrated, "MOMENT_CELLS", 0.0)
+    monkeypatch.setattr(Walk, "advance", counted)
+    monkeypatch.setattr(Budget, "left", property(lambda self: max(seconds - sum(one.steps for one in walks), 0.0)))
+    found = mb.sample(model, x, "calibrated", seconds=seconds, progress=False)
+    assert (walks[0].settings.warmup, walks[0].steps) == (warm, warm + kept)
+    assert found.partial == (kept < 270)
+    assert any(f"warm-up ended after {warm} of 90 steps" in text for text in found.warnings) == (warm < 90)
 
 
 def test_a_walk_streams_further_draws_and_has_bayes_factors():

@@ -12,11 +12,16 @@ from scipy import sparse
 import mrfbayes as mb
 from mrfbayes.base.budget import Budget
 from mrfbayes.engines.auto import choose_method
+from mrfbayes.methods.langevin import walk, warp
+from mrfbayes.methods.langevin.langevin import default_steps
 from mrfbayes.methods.langevin.metric import Whitening
 from mrfbayes.methods.langevin.trust import WalkTrust
 from mrfbayes.methods.langevin.walk import noisy_directions
 from mrfbayes.methods.langevin.warp import IDENTITY, MAX_TABLE_SDS, WARP_CELLS, Warp
+from mrfbayes.methods.problem import Problem
+from mrfbayes.methods.registry import method_row
 from mrfbayes.model.schema import Schema, Variable
+from mrfbayes.priors import Prior
 from mrfbayes.results import diagnostics
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
@@ -56,6 +61,25 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path):
     continued = mb.sample(model, x, "langevin", draws=15, thin=2, checkpoint=tmp_path / "run", **settings)
     np.testing.assert_allclose(continued.draws, whole.draws, rtol=1e-4)
     assert continued.details["resumed_steps"] == 54  # 40 of them warm-up
+
+
+def test_a_replica_beyond_a_wall_does_not_overshoot(monkeypatch):
+    """A variable that never varied: where it would have to, the gradient is hundreds of times its usual size."""
+    model, x = field()
+    x[:, 0] = 1
+    problem = Problem(model, mb.Data(x).count(model), Prior(model, "normal(0, 5)"), np.random.SeedSequence(1))
+
+    def moved(limit):
+        monkeypatch.setattr(walk, "MOST_DRIFT", limit)
+        replicas = method_row("langevin").prepare(problem).walk(1, 0, 1)
+        before = replicas.state["y"] = np.full_like(replicas.state["y"], -30.0)
+        before = before.copy()
+        replicas.advance(1)
+        return np.abs(replicas.state["y"] - before).max()
+
+    step = 0.3
+    assert moved(10.0) < 10.0 * step + 6 * np.sqrt(2 * step)  # the noise has a variance of 2 h
+    assert moved(np.inf) > 20.0 * step  # negative control
 
 
 def test_workers_are_threads_and_change_no_draw():
@@ -275,9 +299,54 @@ def test_a_state_that_never_occurs_has_the_exact_posterior(monkeypatch):
     assert found.details["skewed_parameters"] >= 1
     assert not any("steps are too long" in text for text in found.warnings)
     assert error < 0.2  # Monte-Carlo errors of 5 % quantiles are up to 0.05 sds
-    # Negative control: in the coordinates of the mode the same walk leaves the posterior.
+    # Negative control: in the coordinates of the mode the same walk, at any drift, leaves the posterior.
     monkeypatch.setattr("mrfbayes.methods.langevin.langevin.make_warp", lambda *_: IDENTITY)
+    monkeypatch.setattr(walk, "MOST_DRIFT", np.inf)
     assert errors()[1] > 0.2
+
+
+def never_varied(d, n_constant):
+    """Hundred rows that are nearly all one; the first variables never are zero."""
+    x = (np.random.default_rng(4).random((100, d)) < 0.96).astype(np.uint8)
+    x[:, :n_constant] = 1
+    return mb.graph(list(itertools.combinations(range(d), 2)), fields=True, coupling="both-one"), x
+
+
+def own_columns(model, mode, columns, is_rare):
+    """Log-odds without the couplings: thresholds alone."""
+    return np.eye(mode.w.size)[columns]
+
+
+def test_variables_that_never_varied_have_the_exact_posterior(monkeypatch):
+    model, x = never_varied(8, 2)
+    exact = mb.sample(model, x, "exact", engine="hmc", draws=4_000, chains=2, rng=1, progress=False).log_odds
+    mean, sd = exact.mean(axis=(0, 1)), exact.std(axis=(0, 1))
+
+    def errors():
+        found = mb.sample(model, x, "langevin", rng=3, progress=False).log_odds
+        return np.abs(found.mean(axis=(0, 1)) - mean) / sd, found.std(axis=(0, 1)) / sd
+
+    off, ratio = errors()
+    assert off.max() < 0.08
+    assert np.abs(ratio - 1).max() < 0.06
+    # Negative control: thresholds alone, and steps of any length.
+    monkeypatch.setattr(warp, "_forms", own_columns)
+    monkeypatch.setattr(walk, "MOST_DRIFT", np.inf)
+    assert errors()[1].max() > 1.15
+
+
+def test_variables_that_never_varied_need_no_longer_run(monkeypatch):
+    """What they do not allow is a low log-odds: their thresholds and couplings are tied together."""
+    model, x = never_varied(24, 8)
+    found = mb.sample(model, x, "langevin", rng=3, progress=False)
+    usual = default_steps(model.n_parameters)
+    assert found.warnings == ()
+    assert found.steps == usual
+    assert found.details["step_mean_error"] < 0.02
+    monkeypatch.setattr(warp, "_forms", own_columns)  # negative control
+    found = mb.sample(model, x, "langevin", rng=3, progress=False)
+    assert found.steps > usual
+    assert found.details["step_mean_error"] > 0.02
 
 
 def test_gradients_in_warped_coordinates_are_those_of_the_density():
@@ -287,16 +356,16 @@ def test_gradients_in_warped_coordinates_are_those_of_the_density():
     slope = 1 + 0.2 / np.cosh(z) ** 2
     bend = -0.4 * np.tanh(z) / np.cosh(z) ** 2 / slope
     form = np.array([[0.8, 1.0]])
-    warp = Warp(np.array([1]), sparse.csr_array(form), np.array([1.7]), np.stack([phi, slope, bend])[:, None])
+    bent = Warp(np.array([1]), sparse.csr_array(form), np.array([1.7]), np.stack([phi, slope, bend])[:, None])
 
     def log_density(u):
-        return -(warp.offsets(u) ** 2).sum(axis=1) / 2 + np.log(warp.evaluate(u @ form.T)[1][:, 0])
+        return -(bent.offsets(u) ** 2).sum(axis=1) / 2 + np.log(bent.evaluate(u @ form.T)[1][:, 0])
 
     u = np.array([[0.3, -1.1], [2.0, 0.4], [0.0, 2.2]])
-    np.testing.assert_array_equal(warp.offsets(u)[:, 0], u[:, 0])
-    np.testing.assert_allclose(warp.offsets(u) @ form[0], warp.evaluate(u @ form.T)[0][:, 0])
-    gradient = -warp.offsets(u)
-    warp.gradients(u, gradient)
+    np.testing.assert_array_equal(bent.offsets(u)[:, 0], u[:, 0])
+    np.testing.assert_allclose(bent.offsets(u) @ form[0], bent.evaluate(u @ form.T)[0][:, 0])
+    gradient = -bent.offsets(u)
+    bent.gradients(u, gradient)
     for k, step in enumerate(1e-2 * np.eye(2)):
         expected = (log_density(u + step) - log_density(u - step)) / 2e-2
         np.testing.assert_allclose(gradient[:, k], expected, atol=3e-3)
@@ -308,11 +377,11 @@ def test_moments_of_a_normal_in_warped_coordinates():
     phi = z + 0.5 * np.log(np.cosh(z))
     rng = np.random.default_rng(3)
     form = np.array([[0.7, 0.0, 1.0, 0.4]])
-    warp = Warp(np.array([2]), sparse.csr_array(form), np.array([0.8]), np.stack([phi, phi, phi])[:, None])
+    bent = Warp(np.array([2]), sparse.csr_array(form), np.array([0.8]), np.stack([phi, phi, phi])[:, None])
     metric = Whitening(np.triu(rng.normal(size=(4, 4))) + np.eye(4), np.linalg.qr(rng.normal(size=(4, 1)))[0])
     spread = np.array([0.8, 1.0, 0.9, 1.0])
-    moved = warp.offsets(metric.forward(rng.normal(size=(400_000, 4)) * np.sqrt(spread)))
-    for power, expected in enumerate(warp.normal_moments(metric, spread), start=1):
+    moved = bent.offsets(metric.forward(rng.normal(size=(400_000, 4)) * np.sqrt(spread)))
+    for power, expected in enumerate(bent.normal_moments(metric, spread), start=1):
         sample = moved**power
         error = sample.std(axis=0) / np.sqrt(len(sample))
         assert (np.abs(sample.mean(axis=0) - expected) < 4 * error).all()

@@ -9,7 +9,9 @@ The noise of the gradient widens what is visited. How much is measured, not mode
 half-ensembles is pure noise, and filtered as the walk filters it, f <- (1 - h) f + h L^T (g_1 - g_2) / 2, it has just
 the variance V that the walk gains, autocorrelation of the persistent chains included. So s^2 = 1 - V. The noise is
 strong in a few directions only (slow modes of the chains): L is rotated so that these are its first columns, where h is
-lowered until V is small. Where a state hardly occurs, u = L y is bent (`mrfbayes.methods.langevin.warp`).
+lowered until V is small. Where a state hardly occurs, u = L y is bent (`mrfbayes.methods.langevin.warp`). What is left
+of a wall there, where the couplings are far from the mode's, is met by bounding the drift of a coordinate by
+`MOST_DRIFT` (truncated Langevin; Roberts & Tweedie 1996).
 
 Now and then the replicas stand still while their chains sweep on, to measure what steps and lagging chains leave
 (`mrfbayes.methods.langevin.trust`).
@@ -36,6 +38,7 @@ LARGEST_NOISE = 0.2  # V in any direction
 NOISY = 0.02  # V from which a direction is treated apart
 STILL_FIRST, STILL_EVERY = 10, 100  # steps after the warm-up at which the replicas stand still
 STILL_SKIPPED, STILL_COUNTED = 8, 8  # sweeps then
+MOST_DRIFT = 6.0  # posterior sds per unit of time: more is a wall, at which a step of its length would overshoot
 SETTLING = 10  # steps after a change before noise is measured
 STEP_COUNTER, RECORDED_COUNTER = 0, 1  # counters
 
@@ -204,6 +207,7 @@ class Walk:
             drift, shown = both[:k], both[k:]
         else:  # the noise of the directions that matter is still watched
             drift, shown = self.metric.back(gradient), self.metric.back_first(difference)
+        np.clip(drift, -MOST_DRIFT, MOST_DRIFT, out=drift)
         if kept % STILL_EVERY == STILL_FIRST and not warm:
             self._stand_still(u[:k], w, drift, of_prior)
         s["y"] += h * drift + s["spread"] * kick
