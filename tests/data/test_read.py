@@ -496,3 +496,15 @@ def test_blocks_and_lines_are_read_alike(name, tmp_path, monkeypatch):
         except InputError as error:
             answers.append(str(error))
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("dtype", [object, "category"])
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_a_mark_for_missing_values_counts_as_an_empty_cell(dtype):
+    def counts(cell, **options):
+        table = pd.DataFrame({"a": pd.Series(["yes", "no", cell, "yes"], dtype=dtype), "b": [0, 1, 1, 0]})
+        return Data(table, **options).count(graph([("a", "b")]))
+
+    marked, empty = counts("gone", na_values=["gone"]), counts(None)
+    np.testing.assert_array_equal(marked.counts, empty.counts)
+    assert marked.n == empty.n
