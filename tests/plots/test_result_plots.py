@@ -1,5 +1,6 @@
 """Pictures of results: drawn without a warning, with the numbers that they show, names whole and harmless."""
 
+import re
 import warnings
 from types import SimpleNamespace
 
@@ -173,6 +174,27 @@ def test_wrong_arguments_raise_input_error(posterior, tmp_path):
     with pytest.raises(mb.InputError, match="exists"):
         mb.plots.save(ax, tmp_path / "a.svg")
     mb.plots.save(ax, tmp_path / "a.svg", overwrite=True)
+
+
+@pytest.mark.parametrize(("width", "millimetres"), [("single", 85), ("double", 178), (5.0, 127)])
+@pytest.mark.parametrize("draw", ["network", "forest"])
+def test_saved_pictures_have_the_width_of_a_journal_column(posterior, tmp_path, draw, width, millimetres):
+    for kind in ("svg", "pdf", "png"):
+        mb.plots.save(getattr(mb.plots, draw)(posterior), tmp_path / f"a.{kind}", width=width)
+        (tmp_path / "a.csv").unlink()
+    points = re.search(r'<svg[^>]* width="([\d.]+)pt"', (tmp_path / "a.svg").read_text())
+    box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ", (tmp_path / "a.pdf").read_bytes())
+    assert points
+    assert box
+    assert float(points[1]) / 72 * 25.4 == pytest.approx(millimetres, abs=0.1)
+    assert float(box[1]) / 72 * 25.4 == pytest.approx(millimetres, abs=0.1)
+    assert pyplot.imread(tmp_path / "a.png").shape[1] / 300 * 25.4 == pytest.approx(millimetres, abs=0.1)  # 300 dpi
+
+
+def test_unknown_journal_width_raises_input_error(posterior, tmp_path):
+    for width in ("triple", 0.5):
+        with pytest.raises(mb.InputError, match=f"width = {width!r}"):
+            mb.plots.save(mb.plots.forest(posterior), tmp_path / "a.svg", width=width)
 
 
 def test_a_table_of_the_same_name_is_not_taken_for_a_pictures_numbers(posterior, tmp_path):
