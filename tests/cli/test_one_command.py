@@ -71,7 +71,11 @@ def test_one_command_and_one_call_agree(answers, tmp_path):
     assert {path.name for path in (tmp_path / "again").iterdir()} == {path.name for path in out.iterdir()} - {
         "settings.toml"
     }
-    assert mb.load(tmp_path / "again").groups.group_n == found.groups.group_n
+    again = mb.load(tmp_path / "again")
+    assert again.groups.group_n == found.groups.group_n
+    assert repr(found).startswith(f"<Fit: {data!r}, ")
+    assert "None" not in repr(again)
+    assert repr(again) == f"<Fit: data {found.source}, {again.posterior!r}, selection, groups>"
 
 
 def test_identifiers_and_codes_are_refused_in_one_message(answers, tmp_path):

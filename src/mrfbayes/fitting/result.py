@@ -347,8 +347,9 @@ class Fit(Result):
         return edge_table(self.model, couplings).rename_axis("node")
 
     def __repr__(self) -> str:
+        about = f"data {self.source or 'not kept'}" if self.data is None else repr(self.data)
         extra = [name for name in self.parts if name != "posterior"]
-        return f"<Fit: {self.data!r}, {self.posterior!r}{''.join(f', {name}' for name in extra)}>"
+        return f"<Fit: {', '.join([about, repr(self.posterior), *extra])}>"
 
     def _repr_html_(self) -> str:
         return ("" if self.data is None else self.data._repr_html_()) + self.posterior._repr_html_()
