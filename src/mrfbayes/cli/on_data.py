@@ -125,6 +125,7 @@ def info(data: DataOptions, common: Common) -> None:
             "treewidth": cost.treewidth,
             "exact_is_feasible": cost.feasible,
             "seconds_of_1000_steps": dict(cost.methods),
+            "seconds_of_preparation": dict(cost.preparation),
             "seconds_of_searches": searches,
             "bytes": {name: work.n_bytes for name, work in cost.work.items()},
             "recommended": method if is_feasible else None,
@@ -134,7 +135,9 @@ def info(data: DataOptions, common: Common) -> None:
         return
     size = describe_bytes(cost.work["log_partition"].n_bytes)
     feasible = f"feasible: treewidth {cost.treewidth}, {size}" if cost.feasible else "out of reach"
-    recommended = f"Recommended: --method {method}, about {describe_seconds(seconds)} for 1,000 steps: {why}."
+    all_before = cost.preparation[method] == seconds
+    part = "draws are at no cost" if all_before else "preparation and 1,000 steps"
+    recommended = f"Recommended: --method {method}, about {describe_seconds(seconds)} ({part}): {why}."
     show.data(observed)
     show.model(model)
     show.lines([f"The exact likelihood is {feasible}.", "", str(cost), "", recommended if is_feasible else INFEASIBLE])

@@ -25,7 +25,8 @@ def cost(field: FieldOptions, common: Common) -> None:
     if common.json:
         work = {name: asdict(one) for name, one in found.work.items()}
         facts = {"recursion": found.recursion, "treewidth": found.treewidth, "feasible": found.feasible}
-        show.as_json({**facts, "work": work, "seconds_of_1000_steps": dict(found.methods), "limit_bytes": found.limit})
+        seconds = {"seconds_of_1000_steps": found.methods, "seconds_of_preparation": found.preparation}
+        show.as_json({**facts, "work": work, **seconds, "limit_bytes": found.limit})
     else:
         typer.echo(str(found))
 

@@ -8,13 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.memory import describe_bytes, memory_limit
+from mrfbayes.calibration.exact_blocks import sees_windows
+from mrfbayes.calibration.full import MOMENT_CELLS, PROPOSAL_CELLS, WINDOW_CELLS, moments_cost
+from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.exact.choice import is_feasible, planar_size, recursion, weighs_by_planar
 from mrfbayes.exact.cost import QUOTED_DRAWS, Work, describe_seconds, exact_cost, machine_factor
 from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
+from mrfbayes.methods.few_parameters import few_parameters_seconds
+from mrfbayes.methods.one_coupling import one_coupling_seconds
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT_FORM, dense_layout
 
@@ -22,18 +28,27 @@ QUOTED_STEPS = 1_000  # that the cost of a method is quoted for
 QUOTED_ROWS = 1000  # observations that a pseudolikelihood is quoted for: it goes over the patterns that occur
 # Parameters and processor seconds of calibration block by block (`benchmarks/results/scale.md`).
 BLOCKWISE = np.array([[1_984, 8_064, 32_512, 130_560, 523_264, 1_998_000], [6, 12, 41, 172, 391, 633]], dtype=float)
-# Parameters and processor seconds of `langevin` on complete graphs of 20, 40, 64, 100 (`benchmarks/results/dense.md`).
-WALKING = np.array([[210, 820, 2_080, 5_050], [1.0, 3.9, 10.6, 57.1]])
-# Times as long with tables: 4.2 and 21 processor seconds for 200 and 249 parameters of 10 and 18 variables.
-TABLE_WALK = 10.0
+MEASURED_FACTOR = 0.53  # `machine_factor` where seconds below and those of quadrature were measured
+# Parameters, processor seconds of the mode and of the whole call of `langevin` on complete graphs of 20, 40, 64, 100
+# binary variables (`benchmarks/results/dense.md`).
+WALKING = np.array([[210, 820, 2_080, 5_050], [0.11, 0.38, 1.3, 8.4], [1.4, 2.5, 7.4, 27.3]])
+TABLE_WALK = 4.0  # times as long with tables: 4.2 and 21 s for 200 and 249 parameters of 10 and 18 variables
 FULL_COVARIANCE = 2_000  # parameters up to which `calibrated` keeps a full covariance
 WINDOW_SECONDS = 1.2e-3  # per node of a planar field: moments through windows
-MOST_EXACT_SECONDS = 120.0  # of exact moments, past which it takes particles
+PARTICLE_SECONDS = 0.02, 2e-3  # per parameter and per node: moments from particles
+PROPOSAL_PILOT = 2_000  # proposals that `exact` weighs before its first step
 ESTIMATE_PASSES, PSEUDO_PASSES = 40, 100  # evaluations of an ascent
 MAX_ESTIMATE_SECONDS = 20.0  # of an exact estimate, past which it is stochastic
 CALL_SECONDS = 0.012  # of any call: checks, counting, diagnostics, result
 COMPILE_SECONDS = 20  # of a method's first run, measured from 5 to 40 s
 MAX_SPARSE_NODES, MAX_SPARSE_NEIGHBOURS = 400, 8  # past the first, fields with so few neighbours are no dense ones
+
+
+class Seconds(NamedTuple):
+    """Seconds of a method: before the first step, and of 1,000 steps, 0 where draws are independent."""
+
+    preparation: float
+    steps: float = 0.0
 
 
 class MethodCosts:
@@ -48,11 +63,12 @@ class MethodCosts:
 
     def __init__(self, model: Model, work: Mapping[str, Work]) -> None:
         self.model, self.work, self.factor = model, work, machine_factor()
+        self.measured = self.factor / MEASURED_FACTOR
         self.p, self.sweep, self.ratio = model.n_parameters, 5e-10 * 1024 * model.n_nodes, 270e-9 * model.n_edges
 
-    def steps(self, seconds: float) -> float:
+    def steps(self, seconds: float) -> Seconds:
         """Of an estimate and steps of so many ``seconds`` on the reference machine."""
-        return CALL_SECONDS + self.estimate + QUOTED_STEPS * seconds * self.factor
+        return Seconds(CALL_SECONDS + self.estimate, QUOTED_STEPS * seconds * self.factor)
 
     @cached_property
     def estimate(self) -> float:
@@ -72,53 +88,69 @@ class MethodCosts:
         return recursion(self.model).seconds("sample", QUOTED_DRAWS) if is_feasible(self.model) else float("inf")
 
     @cached_property
-    def calibrated(self) -> float:
-        """Of exact moments, particles, windows of planar fields, or blocks.
+    def calibrated(self) -> Seconds:
+        """Of quadrature where one to three parameters are tied, of replicas on dense fields, else of coins."""
+        quadrature = one_coupling_seconds(self.model) or few_parameters_seconds(self.model)
+        if quadrature is not None:
+            return Seconds(CALL_SECONDS + quadrature * self.measured)
+        if is_dense(self.model) and moments_cost(self.model) >= MOMENT_CELLS:
+            return Seconds(sum(self.langevin))
+        return Seconds(CALL_SECONDS + self.coins(WINDOW_CELLS))
 
-        Exact moments on 6x6, 8x8, 10x10 grids and on complete graphs of 8 and 12 nodes took 0.32, 0.79, 2.2, 0.05 and
-        0.47 processor seconds, moments from particles 2.6 at 150 and 6.7 at 300 parameters, one coupling on 48x48 nodes
-        with four states 4.9 s, windows about a millisecond a node.
+    def coins(self, window_cells: float) -> float:
+        """Of exact moments, particles, windows of planar fields past so many table cells, or blocks.
+
+        Exact moments on 4x4, 6x6, 8x8, 10x10, 12x12 and 20x20 grids took 0.04, 0.21, 0.19, 0.46, 1.5 and 17 processor
+        seconds, moments from particles 2.6 at 150 and 6.7 at 300 parameters; windows on a 30x30 grid 2.1 s.
         """
         model, p, work = self.model, self.model.n_parameters, self.work
+        windows = WINDOW_SECONDS * model.n_nodes * self.measured
         if p <= FULL_COVARIANCE:
-            exactly = 4e-3 * p * self.factor + 4 * (work["fisher_information"].seconds + work["third_order"].seconds)
-            return exactly if exactly < MOST_EXACT_SECONDS else (0.02 * p + 2e-3 * model.n_nodes) * self.factor
+            cells = moments_cost(model)
+            if cells >= window_cells and sees_windows(model):
+                return windows + work["fisher_information"].seconds
+            if cells < MOMENT_CELLS:
+                return 3.5e-3 * p * self.factor + 3 * (work["fisher_information"].seconds + work["third_order"].seconds)
+            return (PARTICLE_SECONDS[0] * p + PARTICLE_SECONDS[1] * model.n_nodes) * self.factor
         if model.lowering.is_plain and weighs_by_planar(model):
-            return 40 * work["expected_counts"].seconds + WINDOW_SECONDS * model.n_nodes * self.factor
+            return 40 * work["expected_counts"].seconds + windows
         is_local = model.chart.all_coins and not (model.chart.tosses > 1).any() and model.n_edges <= 12 * model.n_nodes
         return float(np.exp(np.interp(np.log(p), *np.log(BLOCKWISE)))) * self.factor if is_local else float("inf")
 
     @property
-    def exact(self) -> float:
+    def exact(self) -> Seconds:
         """Of weighed proposals, a log Z each; on larger planar fields of trajectories, two or three gradients each."""
         model, size = self.model, planar_size(self.model) if weighs_by_planar(self.model) else None
         if size is not None:
             step = size.seconds("log_z") if model.n_parameters <= FULL_COVARIANCE else 2.5 * size.seconds("moments")
         else:
             step = recursion(model).seconds("log_z") + 20e-9 * model.n_parameters if is_feasible(model) else np.inf
-        return self.steps(step) + (self.calibrated if np.isfinite(self.calibrated) else 0.0)
+        before, steps = self.steps(step)
+        proposals = self.coins(PROPOSAL_CELLS) + PROPOSAL_PILOT / QUOTED_STEPS * steps
+        return Seconds(before + (proposals if np.isfinite(proposals) else 0.0), steps)
 
     @property
-    def langevin(self) -> float:
-        """By the number of parameters, where it can sample the field."""
+    def langevin(self) -> Seconds:
+        """Of the mode and of a walk of the usual length, by the number of parameters, where it can sample the field."""
         p = self.model.n_parameters
         if is_large_sparse(self.model) or not 0 < p <= MOST_DENSE_PARAMETERS:
-            return float("inf")
+            return Seconds(float("inf"))
         layout = dense_layout(self.model)
         is_table = layout is None or (layout.coupling == PRODUCT_FORM and int(layout.states.max()) > MOST_LEVELS)
-        known, seconds = np.log(WALKING)
-        steepest = (seconds[-1] - seconds[-2]) / (known[-1] - known[-2])
-        log_seconds = np.interp(np.log(p), known, seconds) + steepest * max(np.log(p) - known[-1], 0.0)
-        return float(np.exp(log_seconds)) * (TABLE_WALK if is_table else 1.0) * self.factor
+        known, *seconds = np.log(WALKING)
+        past = max(np.log(p) - known[-1], 0.0) / (known[-1] - known[-2])
+        mode, whole = (np.exp(np.interp(np.log(p), known, s) + past * (s[-1] - s[-2])) for s in seconds)
+        scale = (TABLE_WALK if is_table else 1.0) * self.measured
+        return Seconds(float(mode * scale), float((whole - mode) * scale))
 
     @property
-    def pseudo(self) -> float:
+    def pseudo(self) -> Seconds:
         """Of the patterns of neighbours that occur in `QUOTED_ROWS` rows."""
         model = self.model
         degree = np.minimum(np.bincount(model.edges.ravel(), minlength=model.n_nodes), 12)
         patterns = (model.states * float(np.median(model.states)) ** np.maximum(degree - 1.0, 0.0)).sum() / 2
         each = 27e-9 * min(float(patterns), float(QUOTED_ROWS * model.n_nodes)) * self.factor
-        return CALL_SECONDS + (PSEUDO_PASSES + QUOTED_STEPS) * each
+        return Seconds(CALL_SECONDS + PSEUDO_PASSES * each, QUOTED_STEPS * each)
 
 
 def is_large_sparse(model: Model) -> bool:
@@ -143,9 +175,12 @@ class Cost:
         Seconds and bytes by name: "log_partition" (one evaluation inside a chain), "expected_counts",
         "fisher_information", "third_order" and "sample" (one call).
     methods : mapping of str to float
-        Approximate seconds of each method: its preparation (estimate, mode, calibration) and 1,000 steps; infinite if
-        it cannot run. For "calibrated" and "langevin" it is the time of the whole call with its defaults. Auxiliary
-        data sets ("exchange-exact", "moller", "mavm") are assumed to have 1,000 observations.
+        Approximate processor seconds of each method: its preparation (estimate, mode, calibration) and 1,000 steps;
+        infinite if it cannot run. For "langevin" they are those of a call with its defaults. Auxiliary data sets
+        ("exchange-exact", "moller", "mavm") are assumed to have 1,000 observations.
+    preparation : mapping of str to float
+        The part of ``methods`` that comes before the first step: all of it for "calibrated", whose draws are
+        independent and at no cost.
     limit : int
         Bytes that may be used.
 
@@ -165,6 +200,7 @@ class Cost:
     is_complete: bool
     work: Mapping[str, Work]
     methods: Mapping[str, float]
+    preparation: Mapping[str, float]
     limit: int
 
     @property
@@ -182,10 +218,16 @@ class Cost:
             label = f"sample, {QUOTED_DRAWS:,} draws" if name == "sample" else name.replace("_", " ")
             seconds = describe_seconds(work.seconds) if work.feasible else "refused"
             lines.append(f"{label:22}{seconds:>12}{describe_bytes(work.n_bytes):>14}")
-        lines += ["", f"preparation and {QUOTED_STEPS:,} steps"]
+        lines += ["", f"{'':22}{'preparation':>12}{f'{QUOTED_STEPS:,} steps':>14}"]
         for name, value in self.methods.items():
-            lines.append(f"{name:22}{describe_seconds(value) if np.isfinite(value) else 'refused':>12}")
-        lines += ["", f"The first run of a method on this machine also compiles it: {COMPILE_SECONDS} s or so, once."]
+            before = self.preparation[name]
+            cells = [describe_seconds(before), describe_seconds(value - before) if value > before else "no cost"]
+            refused = ["refused", ""]
+            lines.append("{:22}{:>12}{:>14}".format(name, *(cells if np.isfinite(value) else refused)).rstrip())
+        lines += [
+            "",
+            f"Compilation, in the first call of a method on this machine: {COMPILE_SECONDS} s or so more, once.",
+        ]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -221,5 +263,6 @@ def cost(model: Model) -> Cost:
 
     exact = exact_cost(model)
     costs = MethodCosts(model, exact.work)
-    methods = {key: float(row.cost(costs)) for key, row in REGISTRY.items()}
-    return Cost(exact.recursion, exact.treewidth, exact.is_complete, exact.work, methods, memory_limit())
+    seconds = {key: row.cost(costs) for key, row in REGISTRY.items()}
+    methods, before = ({k: float(f(s)) for k, s in seconds.items()} for f in (sum, lambda s: s.preparation))
+    return Cost(exact.recursion, exact.treewidth, exact.is_complete, exact.work, methods, before, memory_limit())

@@ -22,7 +22,7 @@ from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.calibration.full import MOMENT_CELLS, moments_cost
 from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.methods.problem import Prepared, Problem
-from mrfbayes.model.field import factors_per_block
+from mrfbayes.model.field import Model, factors_per_block
 from mrfbayes.particles.ensembles import Chains, make_chains
 from mrfbayes.particles.log_z_curve import log_sum, solve_weights
 from mrfbayes.particles.moments import row_statistics
@@ -35,6 +35,9 @@ BURN_IN, SNAPSHOTS, SNAPSHOT_SWEEPS = 80, 30, 6  # sweeps at a place, and snapsh
 GRID_SDS, GRID_POINTS = 6.0, {2: 25, 3: 21}  # reach and points per axis of the quadrature
 MAX_SAMPLES = {2: 40_000, 3: 12_000}  # that log Z is summed over
 PROPOSALS_PER_DRAW = 40  # per draw, of which one is kept by its weight
+# Processor seconds: per update of a binary site, of one with more states for each of them, and per sample and point of
+# the quadrature. 24x24 and 48x48 grids with two parameters took 1.9 and 4 s, with four states 6 and 20 s.
+BIT_SECONDS, STATE_SECONDS, POINT_SECONDS = 1.6e-9, 2.5e-9, 4.8e-9
 MAX_FEW_ERROR = 0.15  # of the means, in posterior sds, past which coins are used instead
 
 
@@ -100,15 +103,30 @@ def _powers(y: np.ndarray) -> np.ndarray:
     return np.stack([np.prod(y ** np.array(e), axis=1) for e in exponents], axis=1)
 
 
+def _has_few_parameters(model: Model) -> bool:
+    """Whether a large field has two or three tied parameters, and exact moments are too expensive."""
+    few = 2 <= model.n_parameters <= MAX_FEW and model.n_nodes >= MIN_NODES
+    return bool(few and (factors_per_block(model) > 1).all() and moments_cost(model) >= MOMENT_CELLS)
+
+
+def few_parameters_seconds(model: Model) -> float | None:
+    """Seconds of `prepare_few_parameters`; None for other fields."""
+    if not _has_few_parameters(model):
+        return None
+    p = model.n_parameters
+    places = 2 * (2 * p + 1)
+    sweeps = MODE_MOVES * MODE_MOVE_SWEEPS + places * (BURN_IN + SNAPSHOTS * SNAPSHOT_SWEEPS)
+    update = BIT_SECONDS if model.is_binary else STATE_SECONDS * float(model.states.max())
+    cells = float((GROUPS + 2) * MAX_SAMPLES[p] * GRID_POINTS[p] ** p)
+    return sweeps * PLACE_CHAINS * model.n_nodes * update + cells * POINT_SECONDS
+
+
 def prepare_few_parameters(problem: Problem) -> Prepared | None:
     """Independent draws by quadrature, where a large field has two or three tied parameters; else None."""
-    model, statistics = problem.model, problem.statistics
-    p = model.n_parameters
-    if not 2 <= p <= MAX_FEW or model.n_nodes < MIN_NODES or not (factors_per_block(model) > 1).all():
-        return None
+    statistics = problem.statistics
     if statistics.incomplete is not None or not statistics.n_rows or problem.prior.custom is not None:
         return None
-    if moments_cost(model) < MOMENT_CELLS:
+    if not _has_few_parameters(problem.model):
         return None
     places, samples, centre, factor = _sample(problem)
     whole = _posterior(problem, places, samples, centre, factor)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.base.random_streams import generator
+from mrfbayes.exact.choice import predicted_seconds
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 from mrfbayes.particles.log_z_curve import LogZCurve, Region, TiedField, log_z_curve, pilot_curve
@@ -22,6 +23,9 @@ MAX_COUPLING = 16.0  # coupling past which a field has one colour, and the curve
 MIN_TAIL_SDS = 4.5  # posterior sds between the mean and the end of a rough curve; else a longer one is made
 MAX_SD_RATIO = 1.3  # of the posterior's to that for which the curve was made; else another region is tried
 MAX_TRIES = 4
+# Processor seconds (`benchmarks/bench_cost.py`). Exact: of 20 to 37 evaluations, by what is predicted for one. Sampled:
+# of the least curve and per edge, halfway between ordinary couplings (48x48: 1.0) and critical ones (3.9).
+EXACT_EVALUATIONS, CURVE_SECONDS, EDGE_SECONDS = 25, 0.3, 2.8e-4
 MAX_MEAN_ERROR_SD = 0.15  # by a sampled log Z, in posterior sds, past which coins are used instead
 
 
@@ -79,6 +83,15 @@ def tied_field(model: Model) -> TiedField | None:
     if model.grid_shape is not None:
         return TiedField.on_grid(*model.grid_shape, q)
     return TiedField(model)
+
+
+def one_coupling_seconds(model: Model) -> float | None:
+    """Seconds of `prepare_one_coupling`; None where the field has more than one coupling."""
+    if (field := tied_field(model)) is None:
+        return None
+    if field.is_exact:
+        return EXACT_EVALUATIONS * predicted_seconds(model, "moments")
+    return CURVE_SECONDS + EDGE_SECONDS * model.n_edges
 
 
 def prepare_one_coupling(problem: Problem) -> Prepared | None:

@@ -12,7 +12,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.model.covariates import CovariateModel
 
 if TYPE_CHECKING:
-    from mrfbayes.methods.cost import MethodCosts
+    from mrfbayes.methods.cost import MethodCosts, Seconds
     from mrfbayes.methods.problem import Prepared, Problem
     from mrfbayes.model.field import Model
     from mrfbayes.priors import Prior
@@ -35,7 +35,7 @@ class Row:
     label: str
     summary: str
     module: str
-    cost: Callable[[MethodCosts], float]
+    cost: Callable[[MethodCosts], Seconds]
     offers: tuple[str, ...] = ("density",)
     target: str = "approximate"
     takes_holes: bool = False
@@ -91,7 +91,7 @@ METHOD_ROWS = (
     Row(
         "calibrated",
         "Calibrated",
-        "calibrated coins: location, spread and skewness",
+        "calibrated coins: location, sd and skewness",
         "calibrated",
         lambda c: c.calibrated,
         ("draws",),
