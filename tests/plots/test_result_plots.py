@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from matplotlib.colors import to_hex
 
 import mrfbayes as mb
+from mrfbayes.plots import style
 from mrfbayes.plots.layouts import SIDES, label_sides, positions
 from mrfbayes.plots.network import sure_level
 
@@ -274,3 +276,15 @@ def test_equal_draws_of_all_chains_have_equal_ranks():
     assert counts.sum() == 4_000
     assert counts.min() > 25  # 50 are expected
     assert counts.max() < 80
+
+
+def test_a_forest_has_the_surest_first_and_colours_by_sign():
+    rng = np.random.default_rng(6)
+    first, second, third = rng.integers(0, 2, (3, 200))
+    flips = rng.random((2, 200)) < 0.1
+    x = np.stack([first, first ^ flips[0], second, 1 - (second ^ flips[1]), third, rng.integers(0, 2, 200)], axis=1)
+    model = mb.graph([("a", "b"), ("c", "d"), ("e", "f")])
+    ax = mb.plots.forest(mb.sample(model, x, "mle", rng=1, progress=False))
+    assert mb.plots.data(ax).index[-1] == "e--f"
+    colours = [to_hex(colour).upper() for colour in ax.collections[0].get_colors()]  # in the order of the means
+    assert colours == [to_hex(colour).upper() for colour in (style.NEGATIVE, style.MUTED, style.POSITIVE)]

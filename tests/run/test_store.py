@@ -266,3 +266,14 @@ def test_what_was_chosen_is_recorded(tmp_path):
     assert recorded(path) == {"thin": 7}
     path.write_text("my notes")
     assert recorded(path) == {}
+
+
+def test_a_torn_tail_is_cut_off_the_file(tmp_path):
+    """Or a short segment that is written over it would be followed by the rest of it."""
+    path = tmp_path / "run"
+    write(path, 3)
+    whole = path.read_bytes()
+    write(path, 500)
+    os.truncate(path, path.stat().st_size - 9)
+    assert [value for value, _ in read(path)] == [3]
+    assert path.read_bytes() == whole
