@@ -37,7 +37,7 @@ MAX_SAMPLES = {2: 40_000, 3: 12_000}  # that log Z is summed over
 PROPOSALS_PER_DRAW = 40  # per draw, of which one is kept by its weight
 # Processor seconds: per update of a binary site, of one with more states for each of them, and per sample and point of
 # the quadrature. 24x24 and 48x48 grids with two parameters took 1.9 and 4 s, with four states 6 and 20 s.
-BIT_SECONDS, STATE_SECONDS, POINT_SECONDS = 1.6e-9, 2.5e-9, 4.8e-9
+BIT_UPDATE_SECONDS, STATE_UPDATE_SECONDS, QUADRATURE_SECONDS = 1.6e-9, 2.5e-9, 4.8e-9
 MAX_FEW_ERROR = 0.15  # of the means, in posterior sds, past which coins are used instead
 
 
@@ -116,9 +116,9 @@ def few_parameters_seconds(model: Model) -> float | None:
     p = model.n_parameters
     places = 2 * (2 * p + 1)
     sweeps = MODE_MOVES * MODE_MOVE_SWEEPS + places * (BURN_IN + SNAPSHOTS * SNAPSHOT_SWEEPS)
-    update = BIT_SECONDS if model.is_binary else STATE_SECONDS * float(model.states.max())
+    update = BIT_UPDATE_SECONDS if model.is_binary else STATE_UPDATE_SECONDS * float(model.states.max())
     cells = float((GROUPS + 2) * MAX_SAMPLES[p] * GRID_POINTS[p] ** p)
-    return sweeps * PLACE_CHAINS * model.n_nodes * update + cells * POINT_SECONDS
+    return sweeps * PLACE_CHAINS * model.n_nodes * update + cells * QUADRATURE_SECONDS
 
 
 def prepare_few_parameters(problem: Problem) -> Prepared | None:

@@ -25,7 +25,7 @@ MAX_SD_RATIO = 1.3  # of the posterior's to that for which the curve was made; e
 MAX_TRIES = 4
 # Processor seconds (`benchmarks/bench_cost.py`). Exact: of 20 to 37 evaluations, by what is predicted for one. Sampled:
 # of the least curve and per edge, halfway between ordinary couplings (48x48: 1.0) and critical ones (3.9).
-EXACT_EVALUATIONS, CURVE_SECONDS, EDGE_SECONDS = 25, 0.3, 2.8e-4
+EXACT_EVALUATIONS, CURVE_SECONDS, CURVE_EDGE_SECONDS = 25, 0.3, 2.8e-4
 MAX_MEAN_ERROR_SD = 0.15  # by a sampled log Z, in posterior sds, past which coins are used instead
 
 
@@ -91,7 +91,7 @@ def one_coupling_seconds(model: Model) -> float | None:
         return None
     if field.is_exact:
         return EXACT_EVALUATIONS * predicted_seconds(model, "moments")
-    return CURVE_SECONDS + EDGE_SECONDS * model.n_edges
+    return CURVE_SECONDS + CURVE_EDGE_SECONDS * model.n_edges
 
 
 def prepare_one_coupling(problem: Problem) -> Prepared | None:
