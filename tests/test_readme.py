@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from command_line import run
-from mrfbayes.cli import demo
+from mrfbayes.cli import show
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -26,13 +26,13 @@ def value(cell):
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     """The comparison as `mrfbayes demo` prints it."""
-    printed, shown = {}, demo.table
+    printed, shown = {}, show.table
 
-    def keep(columns, rows):
+    def keep(columns, rows, *options, **named):
         printed[columns[0]] = rows
-        return shown(columns, rows)
+        return shown(columns, rows, *options, **named)
 
-    with mock.patch.object(demo, "table", keep):
+    with mock.patch.object(show, "table", keep):
         done = run("demo", cwd=tmp_path_factory.mktemp("demo"))
     assert done.returncode == 0, done.stderr
     return printed["method"]

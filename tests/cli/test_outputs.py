@@ -183,7 +183,7 @@ def test_every_end_has_its_status_and_one_line(monkeypatch, capsys, error, statu
     def fail(*arguments, **settings):
         raise error
 
-    monkeypatch.setattr("mrfbayes.cli.without_data.table", fail)
+    monkeypatch.setattr("mrfbayes.cli.show.table", fail)
     monkeypatch.setattr(sys, "argv", ["mrfbayes", "methods"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -9,7 +9,7 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.data.data import Data
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.estimation.check import check, threshold
+from mrfbayes.estimation.check import Candidate, check, threshold
 from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.result import Task
 from mrfbayes.model.build import grid
@@ -117,7 +117,7 @@ def frozen_check(model, x, w, **options):
     task = Task(model, stats, None, seed_sequence(5), 1, Progress("", 1.0, False))
     mean = stats.mean
     base = make_chains(model, 64, kernel_state(task.seed, "base"))
-    return check(task, w, np.maximum(mean * (1 - mean), 1e-3), 0.0, [base], **options)
+    return check(task, Candidate(w, np.maximum(mean * (1 - mean), 1e-3), 0.0), [base], **options)
 
 
 def test_the_check_passes_the_maximum_and_fails_half_an_sd_off():

@@ -97,5 +97,5 @@ def test_refusals():
     with pytest.raises(InputError, match="plain = 'yes'"):
         method_row("pseudo").prepare(problem(model, x), plain="yes")
     counts = Statistics.from_counts(model, [3, 4, 5, 6], 10)
-    with pytest.raises(InputError, match="pass the observations themselves"):
+    with pytest.raises(InputError, match="pass the observations"):
         method_row("pseudo").prepare(Problem(model, counts, Prior(model, "uniform"), np.random.SeedSequence(1)))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -69,29 +70,41 @@ def _borrowed(n_parameters: int) -> float:
     return BORROWED if n_parameters > 4 * BORROWED else 0.0
 
 
+class Candidate(NamedTuple):
+    """An estimate to be checked.
+
+    Attributes
+    ----------
+    w : (p,)
+    variance : (p,) information of one observation along each coordinate: the mean of s_j over n observations has
+        standard error sqrt(variance / n), and a residual as large as that moves w_j by one (conditional) posterior sd
+    noise : the estimate's own Monte-Carlo error in that unit
+    """
+
+    w: np.ndarray
+    variance: np.ndarray
+    noise: float
+
+
 def check(
     task: Task,
-    w: np.ndarray,
-    variance: np.ndarray,
-    noise: float,
+    candidate: Candidate,
     bases: Sequence[Chains],
     pool: ThreadPoolExecutor | None = None,
     round_: int = 0,
     most_updates: float = MIN_UPDATES,
 ) -> Check:
-    """Check w (p,) with fresh particles.
+    """Check an estimate with fresh particles.
 
     Parameters
     ----------
-    variance : (p,) information of one observation along each coordinate: the mean of s_j over n observations has
-        standard error sqrt(variance / n), and a residual as large as that moves w_j by one (conditional) posterior sd
-    noise : the estimate's own Monte-Carlo error in that unit
     bases : chains whose work space may be used, one or two; their particles stay as they are
     pool : runs the groups of two bases side by side
     round_ : number of earlier checks: fresh streams each time
     most_updates : spin updates that the check may take, in units of the bit-sliced ones
     """
     model, n = task.model, task.stats.n
+    w, variance, noise = candidate
     if model.n_parameters == 0:
         return Check(True, 0.0, 0.0)
     size = USUAL if model.n_nodes <= 100_000 else LARGE_CHECK

@@ -20,7 +20,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.base.types import Stored
-from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Check, check
+from mrfbayes.estimation.check import CHECK_SHARE, MIN_UPDATES, Candidate, Check, check
 from mrfbayes.estimation.optimise import MAX_LOG_ODDS, prior_diagonal
 from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
 from mrfbayes.estimation.result import Outcome, Recorder, Task
@@ -195,7 +195,7 @@ def ascend(
                 break
             own = own_error(task, precondition, rounds.tails, noise)
             most_updates = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
-            found = check(task, w, precondition.variance, own, bases, spread, attempt, most_updates)
+            found = check(task, Candidate(w, precondition.variance, own), bases, spread, attempt, most_updates)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
             tolerance = noise / 2**0.5  # one more round, about: it doubles the steps
@@ -226,7 +226,7 @@ def checked_outcome(
 ) -> Outcome:
     """``outcome`` after a check on fresh particles, moved in the work space of ``chains``; ``tails`` of the halves."""
     own = own_error(task, precondition, tails, noise)
-    checked = check(task, outcome.w, precondition.variance, own, chains)
+    checked = check(task, Candidate(outcome.w, precondition.variance, own), chains)
     return _with_check(outcome, checked, noise * precondition.sd, facts)
 
 
