@@ -89,6 +89,7 @@ def test_proofs_are_summarised_from_their_record(trust, tmp_path, monkeypatch):
     assert found[names[0]]["sets"] == found[names[1]]["sets"] == found[names[2]]["sets"] == 4
     assert [found[name]["passed"] for name in names] == [None, None, None]
     assert [proofs.line_of(found[name]).partition(":")[0] for name in names] == ["too few data sets"] * 2 + ["measured"]
+    monkeypatch.setattr(proofs, "FEWEST", 4)
     proofs.ecdf_figure(proofs.by_proof(record), "uniform", tmp_path / "ranks.svg")
     proofs.reliability_figure(proofs.by_proof(record), tmp_path / "inclusion.svg")
     assert {path.name for path in tmp_path.glob("*.svg")} == {"ranks.svg", "inclusion.svg"}

@@ -152,13 +152,17 @@ def decided(name: str, expected: str, is_rejected: bool, sets: int) -> bool | No
 
 
 def ecdf_figure(found: dict[str, Rows], expected: str, path: Path) -> None:
-    """ECDF of all ranks minus that of a uniform one, a panel per combination, with the envelope of level 1 - 1e-6."""
+    """ECDF of all ranks minus that of a uniform one, a panel per combination, with the envelope of level 1 - 1e-6.
+
+    Combinations with fewer than `FEWEST` data sets are left out.
+    """
     import matplotlib
 
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    names = [name for name in found if name.startswith("ranks") and verdict_of(name) == expected]
+    sizes = {name: sum(int(str(row["n"])) for row in found[name]) for name in found if name.startswith("ranks")}
+    names = [name for name, n in sizes.items() if verdict_of(name) == expected and n >= FEWEST]
     if not names:
         return
     columns = min(5, len(names))
