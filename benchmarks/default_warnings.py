@@ -2,6 +2,7 @@
 
     python benchmarks/default_warnings.py run            # resumable; one line of results for each data set
     python benchmarks/default_warnings.py run --most 20  # at most so many more
+    python benchmarks/default_warnings.py real FOLDER    # the same of every CSV file there
     python benchmarks/default_warnings.py page           # benchmarks/results/default_warnings.md
 
 200 data sets: 18 to 60 yes/no items and 10 or 20 five-level items of n = 100 to 2,000 people, with one or two factors
@@ -18,6 +19,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from record import made_by
 
 import mrfbayes as mb
@@ -28,6 +30,7 @@ ITEMS = (18, 20, 25, 30, 40, 50, 60)
 PEOPLE = (100, 200, 400, 1_000, 2_000)
 KINDS = ("one factor", "two factors", "sparse field", "dense field", "five levels")
 N_SETS = 200
+REAL, GROUPS = "real data", ["group", "language", "digit"]  # columns that say whose row it is
 
 
 def make_set(number: int) -> tuple[str, np.ndarray]:
@@ -52,13 +55,12 @@ def make_set(number: int) -> tuple[str, np.ndarray]:
     return f"{kind}, {d} items, n = {n}", (latent > rng.normal(0, 1, d)).astype(int)
 
 
-def run_set(number: int) -> dict[str, object]:
+def run_set(number: int, name: str, table: np.ndarray | pd.DataFrame) -> dict[str, object]:
     """Default draws of one data set, and what was warned of."""
-    name, x = make_set(number)
     started, began = time.perf_counter(), time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        data = mb.Data(x)
+        data = mb.Data(table)
         posterior = mb.sample(mb.Model.from_data(data), data, progress=False, rng=number)
     texts = list(dict.fromkeys([*(str(one.message) for one in caught), *posterior.warnings]))
     return {
@@ -82,9 +84,18 @@ def done() -> list[dict[str, object]]:
     return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
 
 
+def keep(found: dict[str, object]) -> None:
+    """Add a line to the results."""
+    line = json.dumps(found)
+    with RESULTS.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    print(line, flush=True)
+
+
 def write_page() -> None:
     """A row for each kind of data, and all warnings."""
-    found = done()
+    everything = sorted(done(), key=lambda one: int(str(one["number"])))
+    found = [one for one in everything if not str(one["name"]).startswith(REAL)]
     lines = [
         "# Warnings of default runs",
         "",
@@ -94,30 +105,36 @@ def write_page() -> None:
         "| data | data sets | with a warning | methods and engines | median processor seconds |",
         "|---|---|---|---|---|",
     ]
-    for kind in KINDS:
-        rows = [one for one in found if str(one["name"]).startswith(kind)]
+    for kind in (*KINDS, REAL):
+        rows = [one for one in everything if str(one["name"]).startswith(kind)]
         if rows:
             used = ", ".join(sorted({f"{one['method']} by {one['engine']}" for one in rows}))
             seconds = np.median([float(str(one["processor_seconds"])) for one in rows])
             warned = sum(bool(one["warnings"]) for one in rows)
             lines.append(f"| {kind} | {len(rows)} | {warned} | {used} | {seconds:.1f} |")
-    lines += ["", *(f"- {one['name']} (number {one['number']}): {text}" for one in found for text in one["warnings"])]
+    lines += [
+        "",
+        *(f"- {one['name']} (number {one['number']}): {text}" for one in everything for text in one["warnings"]),
+    ]
     PAGE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
 def main() -> None:
     """Run what is left, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("run", "page"))
+    parser.add_argument("what", choices=("run", "real", "page"))
+    parser.add_argument("folder", nargs="?", type=Path, default=Path())
     parser.add_argument("--most", type=int, default=N_SETS)
     given = parser.parse_args()
+    known = {one["number"] for one in done()}
     if given.what == "run":
-        known = {one["number"] for one in done()}
         for number in [k for k in range(N_SETS) if k not in known][: given.most]:
-            line = json.dumps(run_set(number))
-            with RESULTS.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-            print(line, flush=True)
+            keep(run_set(number, *make_set(number)))
+    if given.what == "real":
+        for number, path in enumerate(sorted(given.folder.glob("*.csv")), start=N_SETS):
+            if number not in known:
+                table = pd.read_csv(path).drop(columns=GROUPS, errors="ignore")
+                keep(run_set(number, f"{REAL}, {path.stem}, {table.shape[1]} items, n = {len(table)}", table))
     write_page()
 
 
