@@ -65,14 +65,21 @@ def structure(folder: Path) -> None:
 
 
 def sixty(folder: Path) -> None:
-    """Sixty items in five communities."""
+    """Sixty items in five communities, with a search and two groups."""
     names = [f"item {k}" for k in range(1, 61)]
     model = mb.complete(names, fields=True, coupling="both-one")
     rng = np.random.default_rng(6)
     x = (rng.normal(size=(500, 60)) + np.repeat(rng.normal(size=(500, 5)), 12, axis=1) > 0.3).astype(int)
     texts = {name: f"How often did you have the problem of {name} in the last two weeks?" for name in names}
-    post = mb.sample(model, x, "pseudo", draws=200, chains=2, progress=False)
-    mb.report(post, folder / "sixty.html", codebook=texts, check=False, overwrite=True)
+    run = {"chains": 2, "progress": False}
+    mb.report(
+        mb.sample(model, x, "pseudo", draws=200, **run),
+        folder / "sixty.html",
+        codebook=texts,
+        selection=mb.select(model, x, draws=20, warmup=10, **run),
+        groups=mb.compare_groups(model, {"clinic": x[:250], "community": x[250:]}, draws=20, warmup=10, **run),
+        overwrite=True,
+    )
 
 
 def large(folder: Path) -> None:
