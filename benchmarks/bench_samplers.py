@@ -76,7 +76,7 @@ def chi_square_of(sampler):
 def bit_job(rows, columns, particles_, fields=False, counting=False, updates=2**27):
     """A function that makes about ``updates`` updates, and how many they are."""
     from mrfbayes.kernels.particles.bitgibbs import BitCounts
-    from mrfbayes.model.adjacency import adjacency
+    from mrfbayes.model.lowering import adjacency
     from mrfbayes.particles import sweeps as particles
 
     field, coupling, pairs = grid_field(rows, columns, fields)
@@ -101,7 +101,7 @@ def bit_row(rows, columns, particles_, fields=False, counting=False):
 def spin_row(n_nodes, particles_):
     from itertools import combinations
 
-    from mrfbayes.model.adjacency import adjacency
+    from mrfbayes.model.lowering import adjacency
     from mrfbayes.particles import sweeps as particles
 
     pairs = np.array(list(combinations(range(n_nodes), 2)))

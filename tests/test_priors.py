@@ -11,7 +11,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.kernels import priors as kernel_prior
 from mrfbayes.model import distributions
 from mrfbayes.model.build import graph, grid
-from mrfbayes.model.parameter_kinds import parameter_kind
+from mrfbayes.model.factors import parameter_kind
 from mrfbayes.priors import Beta, Cauchy, Dirichlet, Exchangeable, Logistic, Normal, Prior, Uniform
 from mrfbayes.targets.evidence import log_prior_at_no_interaction
 

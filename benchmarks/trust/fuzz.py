@@ -310,7 +310,7 @@ def damaged(content: bytes, kind: str, rng: np.random.Generator) -> bytes:
             case 4:
                 changed[place : place + int(rng.integers(1, 30))] = b""
     if kind == "result" and rng.random() < 0.3:
-        from mrfbayes.base.sealed_files import seal
+        from mrfbayes.base.digests import seal
 
         changed = changed[:-82] + seal(bytes(changed[:-82]))
     return bytes(changed)

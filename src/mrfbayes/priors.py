@@ -47,7 +47,7 @@ from mrfbayes.model.distributions import (
     by_name,
     parse,
 )
-from mrfbayes.model.parameter_kinds import parameter_kind
+from mrfbayes.model.factors import parameter_kind
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -16,7 +16,7 @@ import mrfbayes as mb
 from mrfbayes.base.html import facts, grid
 from mrfbayes.base.plain_text import print_anywhere, spreadsheet_cell, visible
 from mrfbayes.cli.files import write_rows
-from mrfbayes.model.exports import EXPORT_FORMATS, export_text
+from mrfbayes.model.formats import EXPORT_FORMATS, export_text
 from mrfbayes.plots.saving import write_table
 from mrfbayes.plots.style import escape, label
 

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 import mrfbayes as mb
 import mrfbayes.fitting.fit as fit_module
 from command_line import run as command_line
-from mrfbayes.base.atomic_folders import replacing_folder
+from mrfbayes.base.atomic_files import replacing_folder
 from mrfbayes.base.budget import Budget
 from mrfbayes.cli.app import app
 from mrfbayes.cli.files import settings_text
-from mrfbayes.data.choosing import choose_columns
+from mrfbayes.data.reading import choose_columns
 
 
 def run(*arguments):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.model.scales import scaled
-from mrfbayes.model.wording import coupling_of, meaning, natural_scale
+from mrfbayes.model.scales import coupling_of, meaning, natural_scale, scaled
 
 PATH = [("a", "b"), ("b", "c"), ("a", "c")]
 

@@ -7,7 +7,7 @@ import pytest
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.model.adjacency import adjacency
+from mrfbayes.model.lowering import adjacency
 from mrfbayes.particles import sweeps as particles
 from oracles import grid_pairs
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.base.sealed_files import seal
+from mrfbayes.base.digests import seal
 from mrfbayes.results.files import MAY_BE_NAN, RANGES, check_ranges, sealed, tree_of
 
 RNG = np.random.default_rng(1)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.model.edge_strength import edge_strengths
+from mrfbayes.model.scales import edge_strengths
 from mrfbayes.model.schema import Schema, Variable
 from mrfbayes.results.predict import is_exact
 from small_posteriors import make_posterior

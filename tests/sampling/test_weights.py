@@ -22,7 +22,7 @@ from mrfbayes import (
     sample,
     select,
 )
-from mrfbayes.data.weights import in_proportion
+from mrfbayes.data.values import in_proportion
 from mrfbayes.estimation.dense_mode import level_means
 from mrfbayes.methods.registry import REGISTRY
 from mrfbayes.model.natural_form import dense_layout

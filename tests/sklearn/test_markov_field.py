@@ -18,7 +18,7 @@ import mrfbayes as mb
 from mrfbayes.priors import Prior
 from mrfbayes.results import row_scores as scores
 from mrfbayes.sklearn import MarkovField
-from mrfbayes.sklearn.columns import Cuts
+from mrfbayes.sklearn.markov_field import Cuts
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
 QUICK = {"method": "mle", "draws": 100, "chains": 2, "prediction_draws": 20, "random_state": 0}

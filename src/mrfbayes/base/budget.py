@@ -10,12 +10,73 @@ started on the way has no budget of its own: who waits for it looks at the clock
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
+from typing import Any
 
-from mrfbayes.base.compiling import seconds_compiling
+FIRST_TIME = "compiling, first time only"
+NOTICE_SECONDS = 2.0
+
+
+class _Watch:
+    """Listens to Numba: compilations are nested, and only the outermost is timed."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.depth = 0
+        self._began = 0.0
+        self._is_notified = False
+
+    def notify(self, event: Any) -> None:
+        """Take in the start or the end of a compilation."""
+        (self.on_start if event.is_start else self.on_end)()
+
+    def on_start(self) -> None:
+        """A function is being compiled."""
+        self.depth += 1
+        if self.depth == 1:
+            self._began = time.monotonic()
+        self._notify()
+
+    def on_end(self) -> None:
+        """It is compiled."""
+        self.depth -= 1
+        if not self.depth:
+            self.seconds += time.monotonic() - self._began
+
+    def _notify(self) -> None:
+        """Say it once where nothing else is shown; on a terminal the cache says where it keeps what is compiled."""
+        so_far = self.seconds + time.monotonic() - self._began
+        if not self._is_notified and so_far > NOTICE_SECONDS and not sys.stderr.isatty():
+            self._is_notified = True
+            print(f"mrfbayes: {FIRST_TIME}", file=sys.stderr, flush=True)
+
+
+_WATCH = _Watch()
+
+
+@cache
+def watch_compilation() -> None:
+    """Begin to listen; later calls change nothing."""
+    from numba.core import event
+
+    numba_events: Any = event  # Numba has no types
+    numba_events.Listener.register(_Watch)
+    numba_events.register("numba:compile", _WATCH)
+
+
+def seconds_compiling() -> float:
+    """Seconds that this process has spent compiling, since it began to listen."""
+    return _WATCH.seconds
+
+
+def is_compiling() -> bool:
+    """Whether something is being compiled now."""
+    return _WATCH.depth > 0
 
 
 class OutOfTime(Exception):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from numpy.linalg import LinAlgError
 
 
 class InputError(ValueError):
@@ -143,3 +147,15 @@ class Problems:
             return
         more = self._n - len(self._texts)
         raise InputError("\n".join(self._texts + ([f"... and {more} more problems of this kind."] if more else [])))
+
+
+INSTEAD = "use method='exact' with engine='mh', or 'mle'"
+
+
+@contextmanager
+def calibrating(failure: str, instead: str = INSTEAD) -> Iterator[None]:
+    """Turn what linear algebra says of a matrix that is not positive definite into a `CalibrationError`."""
+    try:
+        yield
+    except (ArithmeticError, LinAlgError) as error:
+        raise CalibrationError(f"{failure} ({error}): {instead}.") from None

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from mrfbayes.base.compiling import FIRST_TIME, is_compiling, watch_compilation
+from mrfbayes.base.budget import FIRST_TIME, is_compiling, watch_compilation
 
 if TYPE_CHECKING:
     import rich.progress

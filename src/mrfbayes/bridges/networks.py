@@ -8,9 +8,8 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
-from mrfbayes.model.exports import edge_table
-from mrfbayes.model.scales import scaled
-from mrfbayes.model.wording import meaning
+from mrfbayes.model.formats import edge_table
+from mrfbayes.model.scales import meaning, scaled
 from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:

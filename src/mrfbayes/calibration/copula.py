@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.base.failures import calibrating
+from mrfbayes.base.errors import calibrating
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.calibration.matching import Coins
 from mrfbayes.kernels.calibration.copula import N_CELLS, Z_MAX, CopulaView, draw_rows

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.errors import CalibrationError
-from mrfbayes.base.failures import calibrating
+from mrfbayes.base.errors import CalibrationError, calibrating
 from mrfbayes.calibration.cumulants import Cumulants
 from mrfbayes.estimation.optimise import newton
 from mrfbayes.priors import Prior

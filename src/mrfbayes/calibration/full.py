@@ -9,8 +9,7 @@ import numpy as np
 
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.checks import whole
-from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.failures import calibrating
+from mrfbayes.base.errors import CostError, InputError, calibrating
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration import expansion as calibration

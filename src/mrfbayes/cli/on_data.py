@@ -58,8 +58,7 @@ def fit(
     overwrite: Overwrite = False,
 ) -> None:
     """Read a file, say what it holds, sample the posterior, and write report, tables and result into a folder."""
-    from mrfbayes.base.atomic_files import check_targets
-    from mrfbayes.base.atomic_folders import replacing_folder
+    from mrfbayes.base.atomic_files import check_targets, replacing_folder
     from mrfbayes.base.errors import InputError, OutputError
     from mrfbayes.base.interrupts import InterruptFlag
     from mrfbayes.cli.field import data_field, read_data

@@ -153,8 +153,8 @@ def predict(
     overwrite: Overwrite = False,
 ) -> None:
     """Predict the other nodes of a saved result from the columns that are known."""
-    from mrfbayes.data.choosing import choose_columns
     from mrfbayes.data.data import Data
+    from mrfbayes.data.reading import choose_columns
     from mrfbayes.plots.saving import write_table
 
     with writing({"--out": out}, {"data": data, "the result": result}, overwrite):
@@ -176,7 +176,7 @@ def export(
 ) -> None:
     """Write the posterior mean couplings of a saved result for other programs."""
     from mrfbayes.base.atomic_files import write_text
-    from mrfbayes.model.exports import export_text
+    from mrfbayes.model.formats import export_text
 
     with writing({"--out": out}, {"result": result}, overwrite):
         posterior = load_findings(result).posterior

@@ -163,7 +163,7 @@ def posterior(result: Posterior, scale: Scale | None = None, rows: int = LINES) 
 
 def edges(found: Findings, rows: int = LINES, to_stderr: bool = False) -> None:
     """Edges, or their differences between groups, as in the report: the best supported first."""
-    from mrfbayes.model.wording import meaning
+    from mrfbayes.model.scales import meaning
     from mrfbayes.report.tables import difference_table, edge_table
 
     made = edge_table(found) if found.groups is None else difference_table(found)

@@ -14,7 +14,7 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.model.point import PointEstimate, as_estimate
+from mrfbayes.model.result import PointEstimate, as_estimate
 
 CLOSEST = 1e-9  # an estimate nearer than this to 0 or 1 has not been found, it has run away
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from mrfbayes.base.errors import InputError, warn_user
-from mrfbayes.data.choosing import match_columns
+import numpy as np
+
+from mrfbayes.base.digests import digest_of
+from mrfbayes.base.errors import InputError, MRFWarning, Problems, warn_user
 from mrfbayes.data.coding import check_same_coding, is_plain
-from mrfbayes.data.covariates import count_covariates
 from mrfbayes.data.data import Data
-from mrfbayes.data.statistics import Statistics
+from mrfbayes.data.reading import match_columns
+from mrfbayes.data.statistics import Statistics, count_states
 from mrfbayes.data.values import Column, listed
-from mrfbayes.model.covariates import CovariateModel
+from mrfbayes.model.covariates import CovariateModel, Design
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.schema import Schema
+
+if TYPE_CHECKING:
+    from mrfbayes.data.data import Data
 
 
 def as_data(x: object, schema: Schema | None = None) -> Data:
@@ -71,3 +78,88 @@ def common_schema(model: Model, parts: Iterable[object]) -> Schema | None:
         variables = first._fit(model, together)[0]
         return None if is_plain(variables) else Schema(tuple(variables))
     return None
+
+
+@dataclass(frozen=True, eq=False)
+class CovariateStatistics(Statistics):
+    """Rows of a field with covariates, in groups with the same values of them; ``counts`` of all would mean nothing.
+
+    Attributes
+    ----------
+    design : the parameters of every group's field
+    states : (n, d) uint8 all rows, 255 where a cell is missing
+    weight : (n,) their weights
+    group : (n,) the group of each
+    z : (G, K) centred and scaled values, (G, K, d) where they differ between cells
+    """
+
+    design: Design = None  # type: ignore[assignment]
+    states: np.ndarray = None  # type: ignore[assignment]
+    weight: np.ndarray = None  # type: ignore[assignment]
+    group: np.ndarray = None  # type: ignore[assignment]
+    z: np.ndarray = None  # type: ignore[assignment]
+
+    def of_groups(self) -> list[Statistics]:
+        """The counts of every group."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MRFWarning)  # most groups have one row, and lack most states
+            return [
+                count_states(self.model.base, self.states[self.group == g], self.weight[self.group == g])
+                for g in range(self.design.n_fields)
+            ]
+
+
+def checked(given: Mapping[str, object], n: int, d: int) -> dict[str, np.ndarray]:
+    """The covariates as arrays (n,) or (n, d), without missing values."""
+    found = {}
+    for name, values in given.items():
+        try:
+            array = np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"covariates[{name!r}] is a {type(values).__name__}: give numbers.") from None
+        if array.ndim and array.size == d and array.shape[0] != n:
+            array = array.reshape(1, d)  # one image
+        array = array.reshape(len(array), -1) if array.ndim > 1 else array
+        if array.shape == (1, d) and n > 1:
+            array = np.broadcast_to(array, (n, d))
+        if array.shape not in ((n,), (n, d)):
+            has = f"covariates[{name!r}] has shape {array.shape}"
+            raise InputError(f"{has}: give a value for each of {n} rows, or for each of their {d} cells.")
+        bad = np.argwhere(~np.isfinite(array))
+        if bad.size:
+            place = f"row {int(bad[0][0]) + 1}"
+            raise InputError(f"covariates: {name!r} has no finite value in {place}: fill it in, or drop the row.")
+        found[str(name)] = array
+    return found
+
+
+def count_covariates(model: CovariateModel, data: Data) -> CovariateStatistics:
+    """The counts of data whose rows have covariates."""
+    base, known = model.base, data.covariate_values
+    names = [covariate.name for covariate in model.covariates]
+    absent = [name for name in (*names, *([model.offset] if model.offset else [])) if name not in known]
+    if absent:
+        raise InputError(f"covariates: the data lack {absent[0]!r}, on which the model depends.")
+    pooled = data.count(model.field)
+    states = data.rows(base)
+    parts = data._table.batches(data._chosen[:1], Problems())
+    weight = np.concatenate([np.ones(len(batch.rows)) if w is None else w for batch, w in parts])
+    complete = (states != 255).all(axis=1) if data._missing == "drop" else (states != 255).any(axis=1)
+    z = [(known[c.name] - c.centre) / c.scale for c in model.covariates]
+    offset = None if model.offset is None else known[model.offset]
+    is_cell = any(values.ndim == 2 for values in (*z, *([] if offset is None else [offset])))
+    if is_cell:
+        z = [np.broadcast_to(v if v.ndim == 2 else v[:, None], states.shape) for v in z]
+    matrix = np.stack(z, axis=1)[complete] if z else np.zeros((int(complete.sum()), 0))
+    states, weight = states[complete], weight[complete]
+    flat = matrix.reshape(len(matrix), -1)
+    if offset is not None:
+        offset = np.broadcast_to(offset if offset.ndim == 2 else offset[:, None], (complete.size, base.n_nodes))
+        offset = offset[complete]
+        flat = np.concatenate([flat, offset], axis=1)
+    _, first, group = np.unique(flat, axis=0, return_index=True, return_inverse=True)
+    group = group.reshape(-1)
+    design = model.design(matrix[first], None if offset is None else offset[first])
+    counts, digest = np.full(model.n_parameters, np.nan), digest_of([pooled.digest, flat])
+    shared = vars(replace(pooled, model=model, counts=counts, digest=digest, chunks=None, _dense=None))
+    return CovariateStatistics(**shared, design=design, states=states, weight=weight, group=group, z=matrix[first])

@@ -10,11 +10,10 @@ from typing import Self
 import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
-from mrfbayes.data.batch import Batch, Source
 from mrfbayes.data.coding import Encoder, UnknownValueError, check_same_coding, fit_schema, refuse_unknown
 from mrfbayes.data.deciding import CodingFindings, CodingOptions, column_problem, decide, kind_of, refuse_unused_orders
 from mrfbayes.data.reading import RoleTable
-from mrfbayes.data.values import Column, in_order, listed
+from mrfbayes.data.values import Batch, Column, Source, in_order, listed
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.types import Stored
-from mrfbayes.data.batch import Batch, Coded, Values
 from mrfbayes.data.deciding import CodingFindings, column_problem, kind_of, leave_out, levels_advice, near
-from mrfbayes.data.values import Column, Value, as_value, is_missing, listed, show
+from mrfbayes.data.values import Batch, Coded, Column, Value, Values, as_value, is_missing, listed, show
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 

@@ -12,11 +12,17 @@ import numpy as np
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.html import grid
 from mrfbayes.base.types import ColumnsLike, DataLike, LevelsLike, MarksLike
-from mrfbayes.data.choosing import choose_columns, match_columns
 from mrfbayes.data.coded_table import CodedTable
 from mrfbayes.data.coding import Encoder, UnknownValueError
 from mrfbayes.data.deciding import read_options
-from mrfbayes.data.reading import RoleTable, plain_values, read_role, refuse_repeated_people
+from mrfbayes.data.reading import (
+    RoleTable,
+    choose_columns,
+    match_columns,
+    plain_values,
+    read_role,
+    refuse_repeated_people,
+)
 from mrfbayes.data.sources import open_source
 from mrfbayes.data.statistics import Statistics, statistics_of
 from mrfbayes.data.values import Column, as_value, listed
@@ -240,7 +246,7 @@ class Data(CodedTable):
     @property
     def covariate_values(self) -> dict[str, np.ndarray]:
         """The covariates by name, (n,) with a value per row or (n, d) with one per cell; none is missing."""
-        from mrfbayes.data.covariates import checked
+        from mrfbayes.data.border import checked
 
         columns = self.covariates
         known = {} if columns is None else {self._table.names[j]: columns[:, k] for k, j in enumerate(self._covariates)}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
-from mrfbayes.data.batch import Batch, Coded, Source, check_columns
+from mrfbayes.data.values import Batch, Coded, Source, check_columns
 
 if TYPE_CHECKING:
     import polars as pl

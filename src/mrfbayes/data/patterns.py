@@ -13,7 +13,6 @@ from mrfbayes.model.field import Model
 DENSE_NODE = 1 << 17  # a node with at most so many possible patterns is counted by direct look-up ...
 DENSE_TOTAL = 1 << 25  # ... for as many nodes at a time as take 256 MiB
 MAX_PATTERN_BYTES = 1 << 32
-MOST_CODES = 1 << 62
 SHORT_CHUNK = 1024  # rows; shorter chunks, of very wide data, are joined rather than visited one by one
 
 
@@ -109,11 +108,15 @@ def patterns_of(model: Model, chunks: Sequence[PatternChunk]) -> list[Patterns]:
     if len(chunks) > 1 and chunks[0].n < SHORT_CHUNK:
         columns, n, weight = zip(*chunks, strict=True)
         chunks = [PatternChunk(np.concatenate(columns, axis=1), sum(n), np.concatenate(weight))]
+    if large.any():
+        rows = [row_words(column_bytes(chunk).T, model.is_binary) for chunk in chunks]
+        words = np.ascontiguousarray(np.concatenate(rows).T)
+        weights = np.concatenate([chunk.weight if chunk.weight.size else np.ones(chunk.n) for chunk in chunks])
     parts: list[Patterns] = []
     first = size = 0
     while first < model.n_nodes:
         if large[first]:
-            states, weight = _group(model, first, chunks)
+            states, weight = _group(model, first, words, weights)
             parts.append(Patterns(np.array([weight.size]), states.ravel(), weight))
             first += 1
         else:
@@ -158,76 +161,35 @@ def column_bytes(chunk: PatternChunk, nodes: np.ndarray | slice = slice(None)) -
     return np.unpackbits(little, axis=1, bitorder="little")[:, : chunk.n]
 
 
-def _group(model: Model, node: int, chunks: Sequence[PatternChunk]) -> tuple[np.ndarray, np.ndarray]:
+def _group(model: Model, node: int, words: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct states (k, degree) of one node's neighbours with their weights, whatever the degree.
 
-    Neighbours are taken in as many at a time as one integer holds; after each step the codes so far are replaced by
-    the number of their group, which is exact, unlike a hash.
+    ``words`` (w, n) are those of `row_words`. They are taken in one after the other; after each of them the code so far
+    is the number of a group, which is exact, unlike a hash.
     """
-    offset, neighbour, _ = model.adjacency
-    near = neighbour[offset[node] : offset[node + 1]]
-    n = sum(chunk.n for chunk in chunks)
-    code = np.zeros(n, dtype=np.uint64)
-    room = 1
-    for nodes in _portions(near, model.states):
-        size = int(np.prod(model.states[nodes]))
-        if room > 1 and room * size > MOST_CODES:
-            first, group = _number(code)
-            code, room = group.astype(np.uint64), first.size
-        code = code * np.uint64(size) + np.concatenate([_codes(chunk, nodes, model.states) for chunk in chunks])
-        room *= size
-    first, group = _number(code)
-    weights = [chunk.weight if chunk.weight.size else np.ones(chunk.n) for chunk in chunks]
-    total = np.bincount(group, weights=np.concatenate(weights), minlength=first.size)
-    kept = total > 0
-    return _rows(chunks, near, first[kept]), total[kept]
-
-
-def _portions(nodes: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
-    """Runs of nodes whose joint states fit into 31 bits, so that the number of a group fits beside them."""
-    bits = np.ceil(np.log2(states[nodes]))
-    parts: list[list[int]] = [[]]
-    used = 0.0
-    for node, more in zip(nodes.tolist(), bits.tolist(), strict=True):
-        if used + more > 31:
-            parts.append([])
-            used = 0.0
-        parts[-1].append(node)
-        used += more
-    return [np.array(part, dtype=np.int64) for part in parts]
-
-
-def _codes(chunk: PatternChunk, nodes: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """Joint states of ``nodes`` in each observation as one number."""
-    from mrfbayes.kernels.data import counting
-
-    code = np.zeros(chunk.n, dtype=np.uint64)
-    if chunk.columns.dtype == np.uint64:
-        counting.plane_codes(chunk.columns, chunk.n, nodes, code)
-        return code
-    stride = 1
-    for node in nodes.tolist():
-        code += chunk.columns[node] * np.uint64(stride)
-        stride *= int(states[node])
-    return code
-
-
-def _number(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Row of the first appearance of each distinct code, and the number of each row's code."""
     import pandas as pd
 
-    group, distinct = pd.factorize(code)
-    first = np.empty(len(distinct), dtype=np.int64)
-    first[group[::-1]] = np.arange(code.size)[::-1]  # of equal indices the last assignment holds
-    return first, group
+    offset, neighbour, _ = model.adjacency
+    near = neighbour[offset[node] : offset[node + 1]]
+    is_near = np.zeros((1, model.n_nodes), dtype=np.uint8)
+    is_near[0, near] = 1 if model.is_binary else 255
+    masks = row_words(is_near, model.is_binary)[0]
+    codes = (pd.factorize(words[k] & masks[k])[0] for k in np.flatnonzero(masks).tolist())
+    group = next(codes)
+    for code in codes:
+        group = pd.factorize(group * len(group) + code)[0]
+    first = np.empty(group.max() + 1, dtype=np.int64)
+    first[group[::-1]] = np.arange(group.size)[::-1]  # of equal indices the last assignment holds
+    total = np.bincount(group, weights=weight)
+    kept = total > 0
+    states = np.ascontiguousarray(words[:, first[kept]].T).astype("<u8", copy=False).view(np.uint8)
+    states = np.unpackbits(states, axis=1, bitorder="little") if model.is_binary else states
+    return states[:, near], total[kept]
 
 
-def _rows(chunks: Sequence[PatternChunk], nodes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """States (k, len(nodes)) of the observations numbered ``rows``, in ascending order."""
-    start, parts = 0, []
-    for chunk in chunks:
-        inside = rows[(rows >= start) & (rows < start + chunk.n)] - start
-        if inside.size:
-            parts.append(column_bytes(chunk, nodes)[:, inside].T)
-        start += chunk.n
-    return np.ascontiguousarray(np.concatenate(parts))
+def row_words(rows: np.ndarray, is_binary: bool = True) -> np.ndarray:
+    """Rows (n, d) of states as words (n, w): if binary, column c is bit c % 64 of word c // 64, else byte c % 8."""
+    packed = np.packbits(rows, axis=1, bitorder="little") if is_binary else rows
+    padded = np.zeros((len(rows), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view("<u8").astype(np.uint64, copy=False)

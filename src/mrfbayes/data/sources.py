@@ -13,12 +13,10 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.memory import require_memory
-from mrfbayes.data.batch import Batch, Codebook, Source, check_columns
 from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, parquet, parquet_folder
 from mrfbayes.data.images import image_table, is_image, read_images
 from mrfbayes.data.reading import plain_values
-from mrfbayes.data.values import is_missing, listed
-from mrfbayes.data.weights import unmasked
+from mrfbayes.data.values import Batch, Codebook, Source, check_columns, is_missing, listed, unmasked
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -158,7 +156,7 @@ def _as_frame(x: object) -> Source | None:
 
 def open_file(path: Path, where: str, delimiter: str | None = None, sheet: str | int | None = None) -> Source:
     """A table in a file, by the ending of its name; what has no known ending is a delimited text file."""
-    from mrfbayes.data.office import EXCEL, STATISTICS, read_excel, read_statistics
+    from mrfbayes.data.frames import EXCEL, STATISTICS, read_excel, read_statistics
 
     suffix = path.suffix.lower()
     if sheet is not None and suffix not in EXCEL:

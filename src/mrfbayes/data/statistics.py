@@ -15,11 +15,9 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.data.coding import MISSING_CODE, check_same_coding, is_plain
 from mrfbayes.data.deciding import CodingFindings
-from mrfbayes.data.missing_cells import IncompleteRows, IncompleteTally, missing_note, missing_warnings, refuse_hidden
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, column_bytes, pattern_table, patterns_of
-from mrfbayes.data.tally import Tally
-from mrfbayes.data.values import listed
-from mrfbayes.data.weights import numbers_of
+from mrfbayes.data.tally import IncompleteRows, IncompleteTally, Tally, missing_note, missing_warnings, refuse_hidden
+from mrfbayes.data.values import listed, numbers_of
 from mrfbayes.model.factors import FactorGroup
 from mrfbayes.model.field import Model, factors_per_block
 from mrfbayes.model.lowering import EdgeFinder

@@ -21,7 +21,7 @@ from mrfbayes.engines.base import Engine
 from mrfbayes.engines.registry import choose_engine
 from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.field import Model
-from mrfbayes.model.point import PointEstimate, as_estimate
+from mrfbayes.model.result import PointEstimate, as_estimate
 from mrfbayes.priors import Prior
 from mrfbayes.run.clusters import Workers, check_workers
 from mrfbayes.run.store import recorded

@@ -18,8 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.errors import CalibrationError, MRFWarning
-from mrfbayes.base.failures import calibrating
+from mrfbayes.base.errors import CalibrationError, MRFWarning, calibrating
 from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.data.statistics import Statistics, count_states
 from mrfbayes.estimation.pseudolikelihood import pseudo_estimate

@@ -14,7 +14,7 @@ from mrfbayes.base.errors import InputError
 if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
-    from mrfbayes.model.point import PointEstimate
+    from mrfbayes.model.result import PointEstimate
     from mrfbayes.priors import Prior
 
 
@@ -45,7 +45,7 @@ class Problem:
         """The maximum likelihood estimate (`mrfbayes.estimation.result.Estimate`), given or made here."""
         from mrfbayes.base.random_streams import child
         from mrfbayes.estimation.estimate import estimate
-        from mrfbayes.model.point import as_estimate
+        from mrfbayes.model.result import as_estimate
 
         if self.given_estimate is not None:
             return as_estimate(self.model, self.given_estimate)

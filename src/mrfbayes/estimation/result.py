@@ -15,8 +15,7 @@ from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.existence import Existence
 from mrfbayes.estimation.optimise import TYPICAL_ITERATIONS, Ascent
 from mrfbayes.model.field import Model
-from mrfbayes.model.point import PointEstimate
-from mrfbayes.model.result import StoredFields, StoredResult
+from mrfbayes.model.result import PointEstimate, StoredFields, StoredResult
 from mrfbayes.model.scales import scaled
 from mrfbayes.priors import Prior, read_prior
 

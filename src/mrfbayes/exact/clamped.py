@@ -20,8 +20,8 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.data.coding import MISSING_CODE
-from mrfbayes.data.missing_cells import IncompleteRows
 from mrfbayes.data.statistics import Statistics
+from mrfbayes.data.tally import IncompleteRows
 from mrfbayes.exact.clumps import CLUMP_STATES, EliminatedClump, clump_rows, configurations, flat_clumps
 from mrfbayes.exact.contract import TooLarge
 from mrfbayes.exact.graph import model_tables, ranges

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.data.coding import MISSING_CODE
-from mrfbayes.data.missing_cells import IncompleteRows
+from mrfbayes.data.tally import IncompleteRows
 from mrfbayes.exact.graph import GraphRecursion, model_tables, ranges
 from mrfbayes.kernels.exact.clamped import Clumps, clump_projections
 from mrfbayes.model.field import Model

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mrfbayes.model.adjacency import adjacency
+from mrfbayes.model.lowering import adjacency
 
 HOPELESS_LOG2_CELLS = 50  # a single table of 2^50 cells is 8 PiB: no order is followed past it
 FILL_RULE_NODES = 2_000  # bit sets of more nodes than this are slower than what the fill rule gains

@@ -15,10 +15,10 @@ from mrfbayes.base.types import Scale, Stored
 from mrfbayes.data.data import Data
 from mrfbayes.estimation.result import Estimate
 from mrfbayes.hidden.result import Segmentation
-from mrfbayes.model.edge_strength import edge_strengths
-from mrfbayes.model.exports import edge_table
 from mrfbayes.model.field import Model
+from mrfbayes.model.formats import edge_table
 from mrfbayes.model.result import TIMING_KEYS, Result, StoredResult
+from mrfbayes.model.scales import edge_strengths
 from mrfbayes.model.schema import Schema
 from mrfbayes.report.findings import Findings
 from mrfbayes.results.files import read

@@ -23,7 +23,7 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
-from mrfbayes.data.covariates import CovariateStatistics
+from mrfbayes.data.border import CovariateStatistics
 from mrfbayes.estimation.godambe import NodeFeatures
 from mrfbayes.estimation.optimise import Curved, less_hessian, newton
 from mrfbayes.exact.choice import recursion

@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.distributions import Cauchy, Distribution, Exchangeable, Logistic, Normal, Uniform, parse
-from mrfbayes.model.parameter_kinds import ParameterKind, parameter_kind
+from mrfbayes.model.factors import ParameterKind, parameter_kind
 
 if TYPE_CHECKING:
     from mrfbayes.base.types import DistributionLike, PriorLike
@@ -71,7 +71,7 @@ def scaled_to(given: Distribution, kind: ParameterKind) -> Distribution:
     Examples
     --------
     >>> from mrfbayes import priors
-    >>> from mrfbayes.model.parameter_kinds import ParameterKind
+    >>> from mrfbayes.model.factors import ParameterKind
     >>> priors.scaled_to(priors.Normal(0, 1), ParameterKind("score", 0.125, (1, 1)))  # two items of five levels
     Normal(location=0.0, scale=0.125)
     """

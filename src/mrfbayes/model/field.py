@@ -12,24 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.html import facts
-from mrfbayes.model.adjacency import Adjacency, adjacency
 from mrfbayes.model.chart import Chart
 from mrfbayes.model.edges import read_variables
 from mrfbayes.model.factors import Factor, FactorGroup, number_blocks, unique_pairs
 from mrfbayes.model.ising import Ising
-from mrfbayes.model.lowering import Lowering, lower
+from mrfbayes.model.lowering import Adjacency, Lowering, adjacency, lower
 from mrfbayes.model.schema import VARIABLE_KINDS, HasSchema, Schema, schema_of
 
 if TYPE_CHECKING:
-    from mrfbayes.base.types import EdgesLike, ThetaLike
+    from mrfbayes.base.types import Coupling, EdgesLike, ThetaLike
     from mrfbayes.model.covariates import Effects
-    from mrfbayes.model.from_schema import Coupling
 
 
 class FieldArrays(NamedTuple):
@@ -112,7 +110,7 @@ class Model:
         cls,
         data: Schema | HasSchema,
         graph: EdgesLike | None = None,
-        coupling: Coupling = "auto",
+        coupling: Coupling | Literal["auto"] = "auto",
         *,
         fields: bool = True,
         tied: bool = False,
@@ -155,7 +153,7 @@ class Model:
         >>> Model.from_data(Schema((mood, town))).parameters[:2]
         ('mood--town[middle,Lima]', 'mood--town[middle,Oslo]')
         """
-        from mrfbayes.model.from_schema import model_of_schema
+        from mrfbayes.model.build import model_of_schema
 
         model = model_of_schema(schema_of(data), graph, coupling, fields, tied)
         if covariates is None:
@@ -406,7 +404,7 @@ class Model:
             Whether an existing file is replaced.
         """
         from mrfbayes.base.atomic_files import write_text
-        from mrfbayes.model.exports import export_text
+        from mrfbayes.model.formats import export_text
 
         ending = Path(path).suffix.lower()
         if ending not in (".graphml", ".uai"):

@@ -11,15 +11,73 @@ the h of both ends.
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
 from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
+from mrfbayes.model.build import COUPLINGS, coupling_table
+from mrfbayes.model.factors import BINARY_INTERACTION, parameter_kind
 from mrfbayes.model.field import Model
-from mrfbayes.model.wording import natural_scale
+from mrfbayes.model.lowering import EdgeFinder
+
+
+def coupling_of(model: Model) -> str:
+    """The name of the coupling that all edges have, or an empty text where there is none or it has no name."""
+    found = set()
+    for group in model.groups:
+        if group.arity == 2:
+            found.add(next((name for name in COUPLINGS if _is(name, group.table, group.is_score)), ""))
+    return found.pop() if len(found) == 1 else ""
+
+
+def _is(coupling: str, table: np.ndarray, is_score: bool) -> bool:
+    if coupling == "both-one" and table.shape != (2, 2):
+        return False
+    named, named_is_score = coupling_table(coupling, *table.shape)
+    return is_score == named_is_score and np.array_equal(table, named)
+
+
+@cache
+def _meanings() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("wording.toml").read_text(encoding="utf-8"))
+
+
+def meaning(model: Model, scale: str) -> str:
+    """What the parameters of an edge mean in ``scale``."""
+    by_coupling = _meanings()[scale]
+    return by_coupling.get(coupling_of(model), by_coupling["other"])
+
+
+def scale_name(model: Model, scale: str, nodes: bool = False) -> str:
+    """How an axis or a table names the scale of edges, or of node factors."""
+    if scale == "ising":
+        return "field h (spins -1, +1)" if nodes else "coupling J (spins -1, +1)"
+    if nodes:
+        return "theta" if scale == "theta" else "threshold (log-odds)"
+    if scale == "theta":
+        return "theta (0.5: no interaction)" if model.chart.all_coins else "theta"
+    return {"both-one": "coupling (log odds ratio)"}.get(coupling_of(model), "coupling (log-odds)")
+
+
+def quantity(model: Model, scale: str) -> str:
+    """What a sentence calls the number of an edge."""
+    if scale != "log-odds":
+        return {"theta": "theta", "ising": "coupling J"}[scale]
+    return "log odds ratio" if coupling_of(model) == "both-one" else "coupling in log-odds"
+
+
+def natural_scale(model: Model) -> Scale:
+    """The scale that people quote: log-odds for "both-one", "score" and fields; theta for the paper's bare coins."""
+    coupling = coupling_of(model)
+    has_fields = any(group.arity == 1 for group in model.groups)
+    return "theta" if coupling == "agreement" and not has_fields else "log-odds"
+
 
 TABLE_SCALES = ("theta", "log-odds", "ising")
 
@@ -128,3 +186,33 @@ def _ising_name(model: Model, is_node: bool, members: list[int], edge_blocks: in
         return f"{model.nodes[u]}--{model.nodes[v]}"
     row, column, _ = model.lowering.forward
     return model.blocks[int(model.chart.block_of[column[np.searchsorted(row, first)]])]
+
+
+def edge_strengths(model: Model, log_odds: np.ndarray) -> np.ndarray:
+    """(..., m) strengths of the edges at ``log_odds`` (..., p).
+
+    The log-odds of a coupling with one parameter. Of a table its norm: the root mean square of the double-centred table
+    over .25, which is the absolute log odds ratio of two binary variables of the same strength. It does not depend on
+    which category is the reference.
+    """
+    w = np.asarray(log_odds, dtype=float)
+    out = np.zeros((*w.shape[:-1], model.n_edges))
+    find = EdgeFinder(model.edges, model.n_nodes)
+    for group in model.groups:
+        if group.arity != 2:
+            continue
+        edge, first = find(group.scope)[0], model.chart.offset[group.block]
+        kind = parameter_kind(group)
+        if kind.kind != "table":
+            out[..., edge] = w[..., first]
+            continue
+        rows, columns = (np.eye(k) - 1 / (k + 1) for k in kind.shape)
+        form = np.kron(rows, columns) / (np.prod(np.add(kind.shape, 1)) * BINARY_INTERACTION**2)
+        cells = w[..., first[:, None] + np.arange(group.sides - 1)]
+        out[..., edge] = np.sqrt(np.einsum("...a,ab,...b->...", cells, form, cells))
+    return out
+
+
+def has_tables(model: Model) -> bool:
+    """Whether an edge of the model is a table."""
+    return any(group.arity == 2 and parameter_kind(group).kind == "table" for group in model.groups)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mrfbayes.base.memory import require_memory
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.data.weights import in_proportion
+from mrfbayes.data.values import in_proportion
 from mrfbayes.kernels.estimation.stochastic_ascent import AscentPlan, AscentState, AscentView, bit_ascent, move
 from mrfbayes.kernels.particles.bitgibbs import MAX_DEGREE, BitCounts, BitView, expected_counts
 from mrfbayes.kernels.particles.gibbs import FIXED_POINT, ColumnCounts

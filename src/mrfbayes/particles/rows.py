@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.data.covariates import CovariateStatistics
+from mrfbayes.data.border import CovariateStatistics
 from mrfbayes.kernels.particles.rows import RowsView, row_sweeps
 from mrfbayes.model.field import Model
 

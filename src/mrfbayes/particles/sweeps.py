@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.particles.cluster import ClusterView
     from mrfbayes.kernels.particles.gibbs import ColumnCounts, SpinView
     from mrfbayes.kernels.particles.gibbs_tables import TableView
-    from mrfbayes.model.adjacency import Adjacency
     from mrfbayes.model.field import Model
-    from mrfbayes.model.lowering import Lowering
+    from mrfbayes.model.lowering import Adjacency, Lowering
 
     GibbsView = BitView | SpinView | TableView
 

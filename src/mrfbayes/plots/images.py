@@ -9,10 +9,8 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
-from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.field import Model
-from mrfbayes.model.scales import n_edge_blocks, scaled
-from mrfbayes.model.wording import natural_scale, quantity
+from mrfbayes.model.scales import edge_strengths, n_edge_blocks, natural_scale, quantity, scaled
 from mrfbayes.plots.layouts import is_lattice, pixel_places, positions
 from mrfbayes.plots.network import draw_nodes
 from mrfbayes.plots.style import (

@@ -9,10 +9,8 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import LayoutLike, Scale
-from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.lowering import EdgeFinder
-from mrfbayes.model.scales import n_edge_blocks
-from mrfbayes.model.wording import natural_scale, scale_name
+from mrfbayes.model.scales import edge_strengths, has_tables, n_edge_blocks, natural_scale, scale_name
 from mrfbayes.plots.layouts import SIDES, label_sides, positions
 from mrfbayes.plots.style import (
     COMMUNITY_COLOURS,

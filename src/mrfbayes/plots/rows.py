@@ -9,8 +9,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
-from mrfbayes.model.scales import scaled
-from mrfbayes.model.wording import natural_scale, scale_name
+from mrfbayes.model.scales import natural_scale, scale_name, scaled
 from mrfbayes.plots.style import (
     COLOURS,
     FAINT,

@@ -10,7 +10,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import LayoutLike
-from mrfbayes.model.edge_strength import edge_strengths
+from mrfbayes.model.scales import edge_strengths
 from mrfbayes.plots.layouts import positions
 from mrfbayes.plots.network import draw_edges, draw_nodes, edge_rows, pull, sure_level
 from mrfbayes.plots.rows import MARKERS, ROWS

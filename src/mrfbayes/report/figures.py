@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from mrfbayes.model.edge_strength import edge_strengths, has_tables
+from mrfbayes.model.scales import edge_strengths, has_tables
 from mrfbayes.plots.layouts import is_lattice, positions
 from mrfbayes.plots.network import MOST_NAMES
 from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE, axes_or_new, figure_of

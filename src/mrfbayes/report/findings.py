@@ -15,11 +15,10 @@ import numpy as np
 from mrfbayes.base.budget import OutOfTime
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.base.types import Scale
-from mrfbayes.data.missing_cells import MISSING_AT_RANDOM
+from mrfbayes.data.tally import MISSING_AT_RANDOM
 from mrfbayes.model.field import Model
 from mrfbayes.model.result import Result
-from mrfbayes.model.scales import n_edge_blocks, scaled
-from mrfbayes.model.wording import natural_scale
+from mrfbayes.model.scales import n_edge_blocks, natural_scale, scaled
 from mrfbayes.plots.layouts import is_lattice, positions
 from mrfbayes.plots.network import edge_rows, pull
 from mrfbayes.results.bayes_factors import edges_table, no_evidence

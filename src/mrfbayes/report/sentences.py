@@ -8,8 +8,7 @@ import numpy as np
 
 from mrfbayes.data.coding import coding_lines
 from mrfbayes.model.lattice import pixels_of
-from mrfbayes.model.scales import n_edge_blocks
-from mrfbayes.model.wording import coupling_of, quantity
+from mrfbayes.model.scales import coupling_of, n_edge_blocks, quantity
 from mrfbayes.priors import Prior
 from mrfbayes.report import wording
 from mrfbayes.report.findings import Findings

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from mrfbayes.model.wording import scale_name
+from mrfbayes.model.scales import scale_name
 from mrfbayes.report.wording import bayes_factor, decimals, interval, number, plural
 from mrfbayes.results.centrality import global_strength, node_measures, order_table
 

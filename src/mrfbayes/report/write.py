@@ -16,7 +16,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.plain_text import visible
 from mrfbayes.base.types import Scale
 from mrfbayes.model.result import Result
-from mrfbayes.model.wording import meaning
+from mrfbayes.model.scales import meaning
 from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.report import figures, tables
 from mrfbayes.report.figures import Picture, PicturePlan, live_network

@@ -26,14 +26,13 @@ from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_cost
 from mrfbayes.calibration.matching import coin_log_density
 from mrfbayes.coins.importance_weights import truncated_weights
-from mrfbayes.data.weights import in_proportion
+from mrfbayes.data.values import in_proportion
 from mrfbayes.exact.choice import planar_size, recursion, weighs_by_planar
 from mrfbayes.exact.quantities import is_feasible
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
-from mrfbayes.model.edge_strength import edge_strengths, has_tables
 from mrfbayes.model.field import Model
-from mrfbayes.model.scales import scaled
+from mrfbayes.model.scales import edge_strengths, has_tables, scaled
 from mrfbayes.results.draw_densities import log_density_at_zero
 from mrfbayes.targets.corrected import TRUSTED_K, Proposal, log_mean_weight, make_proposal, pareto_k, weigh
 from mrfbayes.targets.evidence import log_prior_at_no_interaction

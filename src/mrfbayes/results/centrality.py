@@ -14,8 +14,8 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
-from mrfbayes.model.edge_strength import edge_strengths
 from mrfbayes.model.field import Model
+from mrfbayes.model.scales import edge_strengths
 from mrfbayes.results.predictability import evenly, interval_columns
 
 if TYPE_CHECKING:

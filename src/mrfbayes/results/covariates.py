@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import InputError
-from mrfbayes.data.covariates import CovariateStatistics
+from mrfbayes.data.border import CovariateStatistics
 from mrfbayes.methods.covariates import RIDGE, PseudoRows, WithPrior, find_mode, sandwich, statistics_of
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.results import diagnostics

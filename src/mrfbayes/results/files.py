@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from mrfbayes.base.atomic_files import check_targets, write_bytes
+from mrfbayes.base.digests import is_sealed, seal
 from mrfbayes.base.errors import InputError, OutputError
-from mrfbayes.base.sealed_files import is_sealed, seal
 from mrfbayes.model.result import Result, StoredFields, StoredResult
 from mrfbayes.priors import Prior, stored_prior
 from mrfbayes.results.stored_model import model_to_dataset, read_model

@@ -14,9 +14,9 @@ from urllib.parse import quote
 import numpy as np
 
 from mrfbayes.base.atomic_files import write_bytes, write_text
+from mrfbayes.base.digests import is_sealed
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.locks import locked
-from mrfbayes.base.sealed_files import is_sealed
 from mrfbayes.base.types import Scale, Stored
 from mrfbayes.model.result import TIMING_KEYS, Result
 from mrfbayes.model.scales import scaled

@@ -14,9 +14,9 @@ from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, s
 from mrfbayes.calibration.expansion import prior_information
 from mrfbayes.data.border import as_data, counted
 from mrfbayes.data.coding import MISSING_CODE
-from mrfbayes.data.missing_cells import IncompleteTally
 from mrfbayes.data.patterns import column_bytes
 from mrfbayes.data.statistics import Statistics
+from mrfbayes.data.tally import IncompleteTally
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.clamped import Clamped, observed
 from mrfbayes.model.field import Model

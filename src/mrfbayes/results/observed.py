@@ -12,7 +12,7 @@ import numpy as np
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
 from mrfbayes.model.lattice import pixels_of
-from mrfbayes.model.wording import coupling_of
+from mrfbayes.model.scales import coupling_of
 
 MOST_PAIRS = 5_000
 SCORE_CLASSES = 20  # classes of the sum of a row

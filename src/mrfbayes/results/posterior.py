@@ -15,8 +15,7 @@ from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.base.types import Scale
 from mrfbayes.data.coding import coding_lines
 from mrfbayes.model.result import StoredFields, StoredResult
-from mrfbayes.model.scales import Scaled, scaled
-from mrfbayes.model.wording import meaning
+from mrfbayes.model.scales import Scaled, meaning, scaled
 from mrfbayes.results import diagnostics
 from mrfbayes.results.covariates import WithCovariates
 from mrfbayes.results.node_tables import WithNodeTables

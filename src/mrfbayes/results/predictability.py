@@ -10,7 +10,7 @@ from mrfbayes.base.checks import interval_ends, whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.data.tally import KEPT_ROWS
-from mrfbayes.data.weights import in_proportion
+from mrfbayes.data.values import in_proportion
 from mrfbayes.results.imputation import Completion, completion_of
 from mrfbayes.results.row_scores import conditional_log_probabilities
 

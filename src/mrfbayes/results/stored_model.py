@@ -15,8 +15,8 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Stored
 from mrfbayes.data.coding import MISSING_CODE
-from mrfbayes.data.missing_cells import IncompleteRows
 from mrfbayes.data.statistics import Statistics
+from mrfbayes.data.tally import IncompleteRows
 from mrfbayes.methods.problem import Problem
 from mrfbayes.model.build import grid
 from mrfbayes.model.covariates import Covariate, CovariateModel

@@ -9,7 +9,7 @@ from dataclasses import replace
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.data.border import counted
-from mrfbayes.data.missing_cells import MISSING_AT_RANDOM
+from mrfbayes.data.tally import MISSING_AT_RANDOM
 from mrfbayes.engines.settings import Settings
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from mrfbayes.base.blas import one_blas_thread
-from mrfbayes.base.budget import Budget
-from mrfbayes.base.compiling import watch_compilation
+from mrfbayes.base.budget import Budget, watch_compilation
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.base.types import DataLike, Option, PriorLike, ThetaLike

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,7 +19,43 @@ from mrfbayes.particles.simulate import simulate
 from mrfbayes.results.predictability import evenly
 from mrfbayes.results.row_scores import conditional_log_probabilities, row_scores, score_kind
 from mrfbayes.sampling.sample import sample
-from mrfbayes.sklearn.columns import Cuts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+    from sklearn.utils import Tags
+
+
+MOST_BINS = 12
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Where columns of numbers are cut into classes: at quantiles of the data they were learned from."""
+
+    inner: np.ndarray  # (bins - 1, d)
+
+    @classmethod
+    def of(cls, x: np.ndarray, bins: object) -> Cuts:
+        """Quantiles that make ``bins`` classes of every column of ``x``."""
+        n_bins = whole("bins", bins, 2)
+        if n_bins > MOST_BINS:
+            raise InputError(f"bins = {bins}: give at most {MOST_BINS}.")
+        numbers = as_numbers(x, "bins= cuts numbers")
+        return cls(np.quantile(numbers, np.arange(1, n_bins) / n_bins, axis=0))
+
+    def classes(self, x: np.ndarray) -> np.ndarray:
+        """(n, d) class of every number: how many cuts lie below it."""
+        return np.asarray((as_numbers(x, "bins= cuts numbers")[None] > self.inner[:, None]).sum(axis=0))
+
+
+def as_numbers(x: np.ndarray, why: str) -> np.ndarray:
+    """``x`` as floats, or an `InputError` that says why it has to be numbers."""
+    try:
+        return np.asarray(x, dtype=float)
+    except ValueError:
+        raise InputError(f"X holds text, and {why}: leave bins= out, or encode the labels first.") from None
+
 
 try:
     from sklearn.base import BaseEstimator, DensityMixin
@@ -27,10 +64,6 @@ try:
 except ImportError:
     raise ImportError("mrfbayes.sklearn needs scikit-learn: pip install 'mrfbayes[sklearn]'.") from None
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-    from sklearn.utils import Tags
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 DRAWS_OF_SAMPLE = 100  # of the posterior, that simulated rows are spread over

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.model.factors import parameter_kind
 from mrfbayes.model.field import Model
-from mrfbayes.model.parameter_kinds import parameter_kind
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import BlockView

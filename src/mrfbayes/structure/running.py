@@ -19,8 +19,8 @@ from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed, seed_number, seed_sequence
 from mrfbayes.data.coding import stored_schema
-from mrfbayes.data.missing_cells import MISSING_AT_RANDOM
 from mrfbayes.data.statistics import Statistics
+from mrfbayes.data.tally import MISSING_AT_RANDOM
 from mrfbayes.engines.base import KEPT_DRAWS
 from mrfbayes.engines.settings import DEFAULT_DRAW_BYTES, MAX_DRAW_BYTES
 from mrfbayes.model.result import StoredFields, stored_seed

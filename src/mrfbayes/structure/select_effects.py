@@ -16,8 +16,7 @@ from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.base.types import DataLike, DistributionLike, EdgePriorLike, PriorLike, Scale
-from mrfbayes.data.border import counted
-from mrfbayes.data.covariates import CovariateStatistics
+from mrfbayes.data.border import CovariateStatistics, counted
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 from mrfbayes.results.diagnostics import moment_columns

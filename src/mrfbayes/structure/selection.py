@@ -10,9 +10,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
-from mrfbayes.model.edge_strength import edge_strengths, has_tables
-from mrfbayes.model.scales import scaled
-from mrfbayes.model.wording import natural_scale
+from mrfbayes.model.scales import edge_strengths, has_tables, natural_scale, scaled
 from mrfbayes.results.diagnostics import moment_columns
 from mrfbayes.structure.problem import PER_EDGE, GraphPrior, graph_prior
 from mrfbayes.structure.result import SearchResult

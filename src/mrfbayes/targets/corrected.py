@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.errors import CalibrationError
-from mrfbayes.base.failures import calibrating
+from mrfbayes.base.errors import CalibrationError, calibrating
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.base.views import with_own_workspace
 from mrfbayes.calibration.full import DenseJoint, calibrate_proposals

@@ -21,7 +21,7 @@ from mrfbayes.priors import Prior
 from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
-    from mrfbayes.model.point import PointEstimate
+    from mrfbayes.model.result import PointEstimate
 
 
 class Likelihood:

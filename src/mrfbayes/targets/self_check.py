@@ -19,7 +19,7 @@ from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.calibration.expansion import Accuracy
 from mrfbayes.data.patterns import column_bytes
 from mrfbayes.data.statistics import Statistics, count_states
-from mrfbayes.data.weights import in_proportion
+from mrfbayes.data.values import in_proportion
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row

@@ -17,7 +17,7 @@ from frequencies import (
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.kernels.base.random import next_word
 from mrfbayes.kernels.particles import bitgibbs, bitgibbs_block
-from mrfbayes.model.adjacency import adjacency
+from mrfbayes.model.lowering import adjacency
 from mrfbayes.particles import sweeps as particles
 from oracles import binary_probabilities, binary_states, binary_statistics, grid_pairs
 
@@ -191,7 +191,7 @@ def test_the_same_particles_without_the_jit():
 import numpy as np
 from mrfbayes.particles import sweeps as particles
 from mrfbayes.kernels.particles import bitgibbs
-from mrfbayes.model.adjacency import adjacency
+from mrfbayes.model.lowering import adjacency
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from frequencies import binary_fields
 for _, field, coupling, pairs in binary_fields()[:2]:

@@ -8,7 +8,7 @@ import pytest
 from frequencies import ALPHA, chi_square_p, state_counts, without_jit
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.kernels.particles import coupling, gibbs
-from mrfbayes.model.adjacency import adjacency
+from mrfbayes.model.lowering import adjacency
 from mrfbayes.particles import sweeps as particles
 from oracles import binary_probabilities, grid_pairs
 

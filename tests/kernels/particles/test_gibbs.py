@@ -10,8 +10,7 @@ import pytest
 from frequencies import ALPHA, chi_square_p, state_counts, stationary_error, without_jit
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.kernels.particles import gibbs, gibbs_tables
-from mrfbayes.model.adjacency import adjacency
-from mrfbayes.model.lowering import LinearMap, Lowering
+from mrfbayes.model.lowering import LinearMap, Lowering, adjacency
 from mrfbayes.particles import sweeps as particles
 from oracles import binary_probabilities, binary_states, binary_statistics, categorical_log_weights
 

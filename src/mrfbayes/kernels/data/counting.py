@@ -35,24 +35,6 @@ def transpose_block(block):
 
 
 @kernel
-def pack_planes(bits, planes):
-    """Planes (d, n_words) of rows packed as words (n, ceil(d / 64)): column c is bit c % 64 of word c // 64."""
-    n, n_columns = bits.shape
-    block = np.zeros(64, np.uint64)
-    for column in range(n_columns):
-        first = 64 * column
-        width = min(64, planes.shape[0] - first)
-        for word in range(planes.shape[1]):
-            rows = min(64, n - 64 * word)
-            for k in range(rows):
-                block[k] = bits[64 * word + k, column]
-            block[rows:] = _ZERO
-            transpose_block(block)
-            for c in range(width):
-                planes[first + c, word] = block[c]
-
-
-@kernel
 def plane_weight(words, weight):
     """Weight of the observations whose bit is one in ``words``; an empty ``weight`` counts each once."""
     if weight.size == 0:
@@ -134,16 +116,6 @@ def gather_codes(planes, nodes, w, block):
         block[b] = planes[nodes[b], w]
     block[nodes.size :] = _ZERO
     transpose_block(block)
-
-
-@kernel
-def plane_codes(planes, n, nodes, out):
-    """States of up to 64 binary ``nodes`` in every observation as one number (bit b: node b), ``out`` (n,) uint64."""
-    block = np.zeros(64, np.uint64)
-    for w in range(planes.shape[1]):
-        gather_codes(planes, nodes, w, block)
-        for k in range(min(64, n - 64 * w)):
-            out[64 * w + k] = block[k]
 
 
 @kernel

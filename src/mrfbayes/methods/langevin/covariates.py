@@ -17,7 +17,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import child
-from mrfbayes.data.covariates import CovariateStatistics
+from mrfbayes.data.border import CovariateStatistics
 from mrfbayes.estimation.dense_mode import DenseMode
 from mrfbayes.methods.covariates import ExactRows, PseudoRows, WithPrior, find_mode, sandwich, statistics_of
 from mrfbayes.methods.langevin.walk import LARGEST_NOISE, Walk, WalkSettings
