@@ -11,7 +11,6 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.kernels import priors as kernel_prior
 from mrfbayes.model import distributions
 from mrfbayes.model.build import graph, grid
-from mrfbayes.model.factors import parameter_kind
 from mrfbayes.priors import Beta, Cauchy, Dirichlet, Exchangeable, Logistic, Normal, Prior, Uniform
 from mrfbayes.targets.evidence import log_prior_at_no_interaction
 
@@ -213,7 +212,7 @@ def test_a_name_is_the_prior_of_the_couplings_and_leaves_thresholds_alone():
 def test_agreement_couplings_are_uniform_by_default():
     assert Prior(grid(2, 2, fields=True), "default").is_uniform
     assert Prior(grid(2, 2, fields=True), "normal(0, 1)").per_block[-1] == Uniform()
-    kinds = [parameter_kind(group).kind for group in TABLES.groups]
+    kinds = [group.kind.kind for group in TABLES.groups]
     assert sorted(set(kinds)) == ["table", "threshold"]
 
 

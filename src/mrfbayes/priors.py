@@ -47,7 +47,6 @@ from mrfbayes.model.distributions import (
     by_name,
     parse,
 )
-from mrfbayes.model.factors import parameter_kind
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -367,7 +366,7 @@ def _shapes(model: Model) -> list[tuple[int, int]]:
     shapes = np.empty(model.chart.n_blocks, dtype=object)
     for group in model.groups:
         only = np.empty(1, dtype=object)
-        only[0] = parameter_kind(group).shape
+        only[0] = group.kind.shape
         shapes[group.block] = only
     return shapes.tolist()
 

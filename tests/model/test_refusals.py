@@ -27,7 +27,7 @@ PAIR = [("a", "b")]
         ([(True, False)], "True is a bool; a node is a name"),
         (
             [("a", "a"), ("a", "b"), ("b", "a")],
-            "edges[0] joins 'a' to itself: remove the self-loop.\nedges[2] ('b', 'a')",
+            "edges[0]: joins 'a' to itself; remove the self-loop.\nedges[2]: edge 'b', 'a' repeats edges[1]",
         ),
     ],
 )
@@ -106,7 +106,7 @@ def test_what_does_not_fit_is_refused_before_it_is_made(monkeypatch):
         mb.grid(10**5, 10**5)
     with pytest.raises(mb.CostError, match=r"2\^\d+ bytes of memory.*use a smaller grid"):
         mb.grid(10**30, 3)
-    with pytest.raises(mb.CostError, match=r"1,000,000 nodes .*499,999,500,000 edges"):
+    with pytest.raises(mb.CostError, match=r"1,000,000 variables .*499,999,500,000 edges"):
         complete(range(10**6))
     monkeypatch.setattr(memory, "memory_limit", lambda: 10_000)
     with pytest.raises(mb.CostError, match="a graph of 100 edges would take"):

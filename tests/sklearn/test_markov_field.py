@@ -18,7 +18,7 @@ import mrfbayes as mb
 from mrfbayes.priors import Prior
 from mrfbayes.results import row_scores as scores
 from mrfbayes.sklearn import MarkovField
-from mrfbayes.sklearn.markov_field import Cuts
+from mrfbayes.sklearn.markov_field import classes, quantile_cuts
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
 QUICK = {"method": "mle", "draws": 100, "chains": 2, "prediction_draws": 20, "random_state": 0}
@@ -201,9 +201,9 @@ def test_the_package_does_not_load_scikit_learn():
 
 def test_numbers_are_cut_at_quantiles_into_ordered_classes():
     numbers = np.array([[1.0], [2.0], [3.0], [40.0], [50.0], [60.0]])
-    cuts = Cuts.of(numbers, 3)
-    assert cuts.inner.ravel() == pytest.approx([np.quantile(numbers, 1 / 3), np.quantile(numbers, 2 / 3)])
-    assert cuts.classes(numbers).ravel().tolist() == [0, 0, 1, 1, 2, 2]
+    cuts = quantile_cuts(numbers, 3)
+    assert cuts.ravel() == pytest.approx([np.quantile(numbers, 1 / 3), np.quantile(numbers, 2 / 3)])
+    assert classes(numbers, cuts).ravel().tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_classes_are_those_of_the_masked_column():

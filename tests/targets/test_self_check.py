@@ -9,7 +9,7 @@ from mrfbayes.calibration import full as dense
 from mrfbayes.calibration.copula import theta_moments
 from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
-from mrfbayes.model.subfields import whole_blocks
+from mrfbayes.model.subfields import sub_field
 from mrfbayes.priors import Prior
 from mrfbayes.targets import self_check
 from mrfbayes.targets.self_check import assess
@@ -81,7 +81,7 @@ def test_pieces_have_the_prior_that_was_asked_for(problem):
     own = Problem(MODEL, problem.statistics, prior, seed_sequence(1), progress=False)
     nodes = np.arange(8)
     piece = self_check._piece(own, np.zeros(24), nodes, np.random.default_rng(0), seed_sequence(2))
-    blocks = whole_blocks(MODEL, piece.model, nodes)
+    _, blocks = sub_field(MODEL, nodes)
     assert blocks.tolist() == [b for b in range(24) if MODEL.edges[b].max() < 8]
     expected = ["normal(0, 0.5)" if b == 1 else "beta(2, 3)" for b in blocks]
     assert [str(distribution) for distribution in piece.prior.per_block] == expected

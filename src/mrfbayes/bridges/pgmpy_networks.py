@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import ThetaLike
 from mrfbayes.model.build import graph
-from mrfbayes.model.factors import Factor
 from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
@@ -48,27 +46,23 @@ def to_pgmpy(model: Model, theta: ThetaLike) -> DiscreteMarkovNetwork:
         from pgmpy.models import DiscreteMarkovNetwork
     except ImportError:
         raise InputError("pgmpy is not installed: pip install 'mrfbayes[interop]'.") from None
-    node, edge = model.lowering.potentials(model.chart.log_odds(model.theta(theta)))
-    lowering, states, names = model.lowering, model.states.tolist(), model.nodes
+    nodes, edges = model.lowering.tables(model.chart.log_odds(model.theta(theta)))
+    names = model.nodes
+    pairs = [(names[u], names[v]) for u, v in model.edges.tolist()]
     network = DiscreteMarkovNetwork()
     network.add_nodes_from(names)
-    network.add_edges_from([(names[u], names[v]) for u, v in model.edges.tolist()])
-    factors = []
-    for i, r in enumerate(states):
-        values = np.array([0.0, node[i]]) if model.is_binary else node[lowering.node_offset[i] :][:r]
-        factors.append(DiscreteFactor([names[i]], [r], np.exp(values)))
-    for e, (u, v) in enumerate(model.edges.tolist()):
-        cells = edge[e] * np.eye(2) if model.is_binary else edge[lowering.edge_offset[e] : lowering.edge_offset[e + 1]]
-        factors.append(DiscreteFactor([names[u], names[v]], [states[u], states[v]], np.exp(cells).ravel()))
-    network.add_factors(*factors)
+    network.add_edges_from(pairs)
+    scopes = [*((name,) for name in names), *pairs]
+    for scope, table in zip(scopes, [*nodes, *edges], strict=True):
+        network.add_factors(DiscreteFactor(scope, table.shape, np.exp(table)))
     return network
 
 
 def from_pgmpy(network: DiscreteMarkovNetwork) -> tuple[Model, np.ndarray]:
     """Return a pgmpy network of factors on one or two variables as a field.
 
-    Networks of binary variables become a field of "both-one" couplings with node factors, in which every such network
-    has exactly one theta; others become tables. States are numbered in the order of ``state_names``.
+    The field has thresholds and "table" couplings ("both-one" ones between two binary variables), so that every network
+    has exactly one theta. States are numbered in the order of ``state_names``.
 
     Parameters
     ----------
@@ -115,36 +109,15 @@ def from_pgmpy(network: DiscreteMarkovNetwork) -> tuple[Model, np.ndarray]:
         key = (str(pair[0]), str(pair[1]))
         if key not in logs and key[::-1] not in logs:
             logs[key] = np.zeros((cards[key[0]], cards[key[1]]))
-    return _binary(cards, logs) if set(cards.values()) == {2} else _tables(cards, logs)
-
-
-def _binary(cards: dict[str, int], logs: dict[tuple[str, ...], np.ndarray]) -> tuple[Model, np.ndarray]:
-    """log f = constant + a x_u + b x_v + w x_u x_v of every factor."""
     edges = [scope for scope in logs if len(scope) == 2]
-    model = graph(np.array(edges, dtype=object).reshape(-1, 2), nodes=list(cards), fields=True, coupling="both-one")
-    fields = dict.fromkeys(cards, 0.0)
-    strength = {}
-    for scope, table in logs.items():
-        if len(scope) == 1:
-            fields[scope[0]] += table[1] - table[0]
-            continue
-        fields[scope[0]] += table[1, 0] - table[0, 0]
-        fields[scope[1]] += table[0, 1] - table[0, 0]
-        strength[frozenset(scope)] = table[1, 1] + table[0, 0] - table[0, 1] - table[1, 0]
-    pairs = [frozenset((model.nodes[u], model.nodes[v])) for u, v in model.edges.tolist()]
-    w = np.array([*(strength[pair] for pair in pairs), *(fields[node] for node in model.nodes)], dtype=float)
-    return model, model.chart.theta(w)
-
-
-def _tables(cards: dict[str, int], logs: dict[tuple[str, ...], np.ndarray]) -> tuple[Model, np.ndarray]:
-    factors = [Factor(scope, outcomes=np.arange(table.size).reshape(table.shape)) for scope, table in logs.items()]
-    model = Model(cards, factors)
-    by_scope = {frozenset(scope): (scope, table) for scope, table in logs.items()}
-    parts = []
-    pairs = [(model.nodes[u], model.nodes[v]) for u, v in model.edges.tolist()]
-    singles = [(node,) for node in model.nodes if (node,) in logs]
-    for scope in itertools.chain(pairs, singles):
-        _, table = by_scope[frozenset(scope)]
-        flat = table.ravel()
-        parts.append(flat[:-1] - flat[-1])
-    return model, model.chart.theta(np.concatenate(parts))
+    pairs = np.array(edges, dtype=object).reshape(-1, 2)
+    model = graph(pairs, nodes=list(cards), states=cards, fields=True, coupling="table")
+    thresholds = {name: np.zeros(r - 1) for name, r in cards.items()}
+    couplings = []
+    for scope, table in logs.items():  # log f = constant + a(x_u) + b(x_v) + w(x_u, x_v), all 0 at state 0
+        table = table - table.flat[0]
+        for axis, name in enumerate(scope):
+            thresholds[name] += np.take(table, 0, axis=1 - axis)[1:] if len(scope) == 2 else table[1:]
+        if len(scope) == 2:
+            couplings.append((table - table[:1] - table[:, :1])[1:, 1:].ravel())
+    return model, model.chart.theta(np.concatenate([*couplings, *thresholds.values()]))

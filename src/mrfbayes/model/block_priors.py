@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.distributions import Cauchy, Distribution, Exchangeable, Logistic, Normal, Uniform, parse
-from mrfbayes.model.factors import ParameterKind, parameter_kind
+from mrfbayes.model.factors import ParameterKind
 
 if TYPE_CHECKING:
     from mrfbayes.base.types import DistributionLike, PriorLike
@@ -120,7 +120,7 @@ def _by_kind(
 ) -> list[Distribution]:
     """A distribution per block from those of all couplings, thresholds, effects of covariates; None: the default."""
     made = np.empty(model.chart.n_blocks, dtype=object)
-    kinds = [parameter_kind(group) for group in model.groups]
+    kinds = [group.kind for group in model.groups]
     is_agreement = not {kind.kind for kind in kinds} & {"score", "table"}
     for group, kind in zip(model.groups, kinds, strict=True):
         given = edges if group.arity == 2 else nodes

@@ -11,7 +11,7 @@ from mrfbayes.base.checks import flag, one_of, whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.memory import require_memory
 from mrfbayes.base.types import Coupling, EdgesLike
-from mrfbayes.model.edges import EDGE_BYTES, GraphLike, check_names, check_pairs, check_states, list_nodes, read_edges
+from mrfbayes.model.edges import EDGE_BYTES, GraphLike, check_names, check_states, list_nodes, read_edges
 from mrfbayes.model.factors import MAX_STATES, FactorGroup
 from mrfbayes.model.field import FieldArrays, Model
 from mrfbayes.model.lattice import DIRECTIONS, check_mask, lattice_edges, pixel_names
@@ -152,7 +152,6 @@ def graph(
     ('a--b', 'b--c', 'a', 'b', 'c')
     """
     names, pairs, named = read_edges(edges, nodes, flag("merge_edges", merge_edges))
-    pairs = check_pairs(pairs, names, merge_edges)
     return assemble(Skeleton(names, len(names), pairs, named=named), states, fields, flag("tied", tied), coupling)
 
 
@@ -198,14 +197,16 @@ def complete(
     if not names:
         raise InputError("nodes is empty: a field has at least one node.")
     check_names(names)
-    n_edges = len(names) * (len(names) - 1) // 2
-    require_memory(
-        EDGE_BYTES * n_edges,
-        f"a complete graph of {len(names):,} nodes has {n_edges:,} edges and",
-        "choose fewer columns",
-    )
-    edges = np.stack(np.triu_indices(len(names), 1), axis=1).astype(np.int64)
+    edges = _all_pairs(len(names))
     return assemble(Skeleton(names, len(names), edges, named=True), states, fields, bool(tied), coupling)
+
+
+def _all_pairs(n_nodes: int) -> np.ndarray:
+    """(m, 2) edges of the complete graph."""
+    n_edges = n_nodes * (n_nodes - 1) // 2
+    what = f"a complete graph of {n_nodes:,} variables has {n_edges:,} edges and"
+    require_memory(EDGE_BYTES * n_edges, what, "choose fewer columns, or give a graph")
+    return np.stack(np.triu_indices(n_nodes, 1), axis=1).astype(np.int64)
 
 
 def coupling_table(coupling: str, states_u: int, states_v: int) -> tuple[np.ndarray, bool]:
@@ -353,10 +354,7 @@ def model_of_schema(
 def _edges(names: tuple[str, ...], graph: EdgesLike | None) -> np.ndarray:
     """(m, 2) indices of variables."""
     if graph is None:
-        n_edges = len(names) * (len(names) - 1) // 2
-        what = f"a complete graph of {len(names):,} variables has {n_edges:,} edges and"
-        require_memory(EDGE_BYTES * n_edges, what, "choose fewer variables, or give a graph")
-        return np.stack(np.triu_indices(len(names), 1), axis=1).astype(np.int64)
+        return _all_pairs(len(names))
     if isinstance(graph, GraphLike) and (unknown := [str(node) for node in graph.nodes if str(node) not in names]):
         raise InputError(
             f"graph: its node {unknown[0]!r} is no variable of the data, which has {', '.join(names[:8])}"
@@ -365,8 +363,7 @@ def _edges(names: tuple[str, ...], graph: EdgesLike | None) -> np.ndarray:
     matrix = _adjacency_matrix(names, graph)
     if matrix is not None:
         return np.argwhere(np.triu(matrix)).astype(np.int64)
-    _, pairs, _ = read_edges(graph, names, False)
-    return check_pairs(pairs, names, False)
+    return read_edges(graph, names, False)[1]
 
 
 def _adjacency_matrix(names: tuple[str, ...], graph: object) -> np.ndarray | None:

@@ -37,11 +37,12 @@ class GraphLike(Protocol):
 def read_edges(
     edges: object, nodes: Iterable[object] | None, merge_edges: bool
 ) -> tuple[tuple[str, ...], np.ndarray, bool]:
-    """Names of the nodes, (m, 2) indices, and whether the names are the user's own."""
+    """Names of the nodes, (m, 2) indices of distinct pairs, and whether the names are the user's own."""
+    places: Sequence[str] | None = None
     if isinstance(edges, (str, PathLike)):
         from mrfbayes.model.formats import read_graph
 
-        edges, file_nodes = read_graph(edges, merge_edges)
+        edges, file_nodes, places = read_graph(edges)
         nodes = file_nodes if nodes is None else nodes
     elif isinstance(edges, GraphLike):
         if edges.is_directed():
@@ -74,8 +75,9 @@ def read_edges(
             )
             problems.add(f"edges: node {end!r} is not among nodes=; add it or correct the edge{hint}.")
     problems.refuse()
-    pairs = np.array([[index[str(u)], index[str(v)]] for u, v in listed], dtype=np.int64).reshape(-1, 2)
-    return names, pairs, not (integral and all(isinstance(name, (int, np.integer)) for name in order))
+    pairs = [(index[str(u)], index[str(v)]) for u, v in listed]
+    is_named = not (integral and all(isinstance(name, (int, np.integer)) for name in order))
+    return names, _distinct_pairs(pairs, names, merge_edges, places), is_named
 
 
 def _listed_edges(edges: object) -> list[tuple[object, object]]:
@@ -120,25 +122,25 @@ def _check_node(node: object, where: str) -> None:
         raise InputError(f"{where}: {node!r} is a {type(node).__name__}; a node is a name or a whole number.")
 
 
-def check_pairs(pairs: np.ndarray, names: tuple[str, ...], merge_edges: bool) -> np.ndarray:
-    seen: dict[tuple[int, int], int] = {}
-    keep = []
+def _distinct_pairs(
+    pairs: Sequence[tuple[int, int]], names: Sequence[str], merge_edges: bool, places: Sequence[str] | None
+) -> np.ndarray:
+    """(m, 2) the pairs without loops and repetitions, which are refused with their ``places``, or merged."""
+    first: dict[tuple[int, int], int] = {}
     problems = Problems()
-    for row, (u, v) in enumerate(pairs.tolist()):
+
+    def place(row: int) -> str:
+        return places[row] if places else f"edges[{row}]"
+
+    for row, (u, v) in enumerate(pairs):
+        before = first.setdefault((min(u, v), max(u, v)), row)
         if u == v:
-            problems.add(f"edges[{row}] joins {names[u]!r} to itself: remove the self-loop.")
-            continue
-        key = (min(u, v), max(u, v))
-        if key in seen and not merge_edges:
-            problems.add(
-                f"edges[{row}] ({names[u]!r}, {names[v]!r}) repeats edges[{seen[key]}]: remove it, or pass "
-                "merge_edges=True (on the command line --merge-edges)."
-            )
-        if key not in seen:
-            seen[key] = row
-            keep.append(row)
+            problems.add(f"{place(row)}: joins {names[u]!r} to itself; remove the self-loop.")
+        elif before != row and not merge_edges:
+            what = f"edge {names[u]!r}, {names[v]!r} repeats {place(before)}"
+            problems.add(f"{place(row)}: {what}; remove it, or merge edges (merge_edges=True, --merge-edges).")
     problems.refuse()
-    return pairs[keep] if len(pairs) else pairs
+    return np.array([pairs[row] for row in first.values()], dtype=np.int64).reshape(-1, 2)
 
 
 def check_states(states: object, where: str) -> int:

@@ -99,6 +99,25 @@ class Factor:
         return self.scores is not None
 
 
+BlockKind = Literal["agreement", "score", "table", "threshold", "other"]
+BINARY_INTERACTION = 0.25  # root mean square of the double-centred table x_u x_v of two binary variables
+
+
+class ParameterKind(NamedTuple):
+    """The kind of the blocks of one group of factors.
+
+    Attributes
+    ----------
+    kind : "agreement", "score" (with "both-one"), "table" (with a reference category), "threshold" (a node), "other"
+    scale : how wide a prior has to be relative to that of two binary variables, to be equally sceptical
+    shape : rows and columns of the block's log-odds; one column for all but tables
+    """
+
+    kind: BlockKind
+    scale: float
+    shape: tuple[int, int]
+
+
 @dataclass(frozen=True)
 class FactorGroup:
     """All factors with the same table: ``scope`` (f, arity) variable indices, ``block`` (f,) block indices."""
@@ -120,15 +139,36 @@ class FactorGroup:
                 found -= found.mean(axis=axis, keepdims=True)
         return found
 
-    @property
-    def key(self) -> tuple[bytes, bool, bool]:
-        """Equal for equal statistics of variables with the same states."""
-        return self.table.tobytes(), self.is_score, self.is_centred
-
     def factor(self, scope: tuple[str, ...], block: str | None = None) -> Factor:
         """One of the factors, on other names."""
         outcomes, scores = (None, self.table) if self.is_score else (self.table, None)
         return Factor(scope, outcomes, scores, block, self.is_centred)
+
+    @cached_property
+    def kind(self) -> ParameterKind:
+        """The kind of the blocks.
+
+        A score coupling w adds w s(x_u, x_v) to the log weight. Its strength is w times the root mean square of s after
+        double-centring, which is the product of the standard deviations of the two scores, all levels being equally
+        likely: .25 for two binary variables, 2 for two of five levels. The scale is the inverse of it, 1 for two binary
+        variables, so that a prior of that scale has the same strength for any number of levels.
+        """
+        size = self.sides - 1
+        if self.arity == 1:
+            return ParameterKind("threshold", 1.0, (size, 1))
+        table = self.table
+        rows, columns = (side - 1 for side in table.shape)
+        u, v = np.indices(table.shape)
+        if self.is_score or (table.shape == (2, 2) and np.array_equal(table, 1 - u * v)):
+            interaction = (table if self.is_score else table == 0).astype(float)
+            interaction -= interaction.mean(axis=0) + interaction.mean(axis=1, keepdims=True) - interaction.mean()
+            strength = float(np.sqrt((interaction**2).mean()))
+            return ParameterKind("score", BINARY_INTERACTION / strength if strength > 0 else 1.0, (1, 1))
+        if np.array_equal(table, np.where(u == v, 0, 1)):
+            return ParameterKind("agreement", 1.0, (1, 1))
+        if np.array_equal(table, np.where(u * v > 0, (u - 1) * columns + v - 1, rows * columns)):
+            return ParameterKind("table", 1.0, (rows, columns))
+        return ParameterKind("other", 1.0, (size, 1))
 
     @property
     def arity(self) -> int:
@@ -194,48 +234,3 @@ def number_blocks(
             seen[name] = seen.get(name, 0) + 1
             block_names[k] = f"{name}#{seen[name]}"
     return groups, block_names
-
-
-BlockKind = Literal["agreement", "score", "table", "threshold", "other"]
-BINARY_INTERACTION = 0.25  # root mean square of the double-centred table x_u x_v of two binary variables
-
-
-class ParameterKind(NamedTuple):
-    """The kind of the blocks of one group of factors.
-
-    Attributes
-    ----------
-    kind : "agreement", "score" (with "both-one"), "table" (with a reference category), "threshold" (a node), "other"
-    scale : how wide a prior has to be relative to that of two binary variables, to be equally sceptical
-    shape : rows and columns of the block's log-odds; one column for all but tables
-    """
-
-    kind: BlockKind
-    scale: float
-    shape: tuple[int, int]
-
-
-def parameter_kind(group: FactorGroup) -> ParameterKind:
-    """The kind of a group's blocks.
-
-    A score coupling w adds w s(x_u, x_v) to the log weight. Its strength is w times the root mean square of s after
-    double-centring, which is the product of the standard deviations of the two scores, all levels being equally
-    likely: .25 for two binary variables, 2 for two of five levels. The scale is the inverse of it, 1 for two binary
-    variables, so that a prior of that scale has the same strength for any number of levels.
-    """
-    size = group.sides - 1
-    if group.arity == 1:
-        return ParameterKind("threshold", 1.0, (size, 1))
-    table = group.table
-    rows, columns = (side - 1 for side in table.shape)
-    u, v = np.indices(table.shape)
-    if group.is_score or (table.shape == (2, 2) and np.array_equal(table, 1 - u * v)):
-        interaction = (table if group.is_score else table == 0).astype(float)
-        interaction -= interaction.mean(axis=0) + interaction.mean(axis=1, keepdims=True) - interaction.mean()
-        strength = float(np.sqrt((interaction**2).mean()))
-        return ParameterKind("score", BINARY_INTERACTION / strength if strength > 0 else 1.0, (1, 1))
-    if np.array_equal(table, np.where(u == v, 0, 1)):
-        return ParameterKind("agreement", 1.0, (1, 1))
-    if np.array_equal(table, np.where(u * v > 0, (u - 1) * columns + v - 1, rows * columns)):
-        return ParameterKind("table", 1.0, (rows, columns))
-    return ParameterKind("other", 1.0, (size, 1))

@@ -28,23 +28,25 @@ _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 Edges = list[tuple[str, str]] | list[tuple[int, int]]
 
 
-def read_graph(path: str | PathLike[str], merge_edges: bool = False) -> tuple[Edges, list[str] | list[int] | None]:
-    """Edges, and nodes where the file lists them, of an edge list (CSV or TSV), GraphML or UAI file.
+def read_graph(path: str | PathLike[str]) -> tuple[Edges, list[str] | list[int] | None, list[str] | None]:
+    """Edges, nodes where the file lists them, and places of edges that have a line, of a graph file.
+
+    The file is an edge list (CSV or TSV), GraphML or UAI.
 
     An edge list has two columns, one edge per line, with or without a header; node ids are ints if all are whole
     numbers. The kind of file follows from its ending: .graphml and .xml, .uai, anything else is an edge list.
-    Repeated edges are refused with their line, unless ``merge_edges``.
     """
     name = fspath(path)
     suffix = Path(name).suffix.lower()
     text = read_text(name)
     if suffix in (".graphml", ".xml") or text.lstrip()[:5] in ("<?xml", "<grap"):
-        return _parse_graphml(text, name)
+        return *_parse_graphml(text, name), None
     if suffix == ".uai":
         states, factors = _parse_uai(text, name)
         pairs = {(min(scope), max(scope)): None for scope, _ in factors if len(scope) == 2}
-        return list(pairs), list(range(len(states)))
-    return _parse_edge_list(text, name, merge_edges), None
+        return list(pairs), list(range(len(states))), None
+    edges, places = _parse_edge_list(text, name)
+    return edges, None, places
 
 
 def read_text(name: str) -> str:
@@ -74,50 +76,36 @@ def read_text(name: str) -> str:
         ) from None
 
 
-def _parse_edge_list(text: str, name: str, merge_edges: bool) -> Edges:
+def _parse_edge_list(text: str, name: str) -> tuple[Edges, list[str]]:
     if not text.strip():
         raise InputError(f"{name}: the file is empty; expected one edge per line, as in 'a,b'.")
     first = next(line for line in text.splitlines() if line.strip())
     delimiter = next((mark for mark in ("\t", ",", ";", " ") if mark in first.strip()), ",")
-    rows: list[tuple[int, list[str]]] = []
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
+    pairs, places, problems = [], [], Problems()
     try:
         for fields in reader:
-            cells = [cell.strip() for cell in fields]
+            cells, place = [cell.strip() for cell in fields], f"{name}:{reader.line_num}"
             while delimiter in " \t" and cells and not cells[-1]:
                 cells.pop()
-            if cells and cells != [""]:
-                rows.append((reader.line_num, cells))
+            if not cells or cells == [""]:
+                continue
+            if len(cells) != 2:
+                hint = f"; is {delimiter!r} the delimiter?" if len(cells) == 1 else "."
+                problems.add(f"{place}: {len(cells)} columns; an edge list has two, the ends of the edge{hint}")
+            elif not all(cells):
+                problems.add(f"{place}:{cells.index('') + 1}: empty node name; give both ends of the edge.")
+            else:
+                pairs.append((cells[0], cells[1]))
+                places.append(place)
     except csv.Error as problem:
         raise InputError(f"{name}:{reader.line_num}: {problem}; close the quote or remove it.") from None
-    problems = Problems()
-    pairs, lines = [], []
-    for line, cells in rows:
-        if len(cells) != 2:
-            hint = f"; is {delimiter!r} the delimiter?" if len(cells) == 1 else "."
-            problems.add(f"{name}:{line}: {len(cells)} columns; an edge list has two, the ends of the edge{hint}")
-        elif not all(cells):
-            problems.add(f"{name}:{line}:{cells.index('') + 1}: empty node name; give both ends of the edge.")
-        else:
-            pairs.append((cells[0], cells[1]))
-            lines.append(line)
-    if pairs and _is_header(pairs):
-        pairs, lines = pairs[1:], lines[1:]
-    if not pairs and not problems:
-        raise InputError(f"{name}: no edges, only a header; expected one edge per line after it.")
-    seen: dict[frozenset[str], int] = {}
-    for line, (u, v) in zip(lines, pairs, strict=True):
-        if u == v:
-            problems.add(f"{name}:{line}: joins {u!r} to itself; remove the self-loop.")
-            continue
-        before = seen.setdefault(frozenset((u, v)), line)
-        if before != line and not merge_edges:
-            problems.add(
-                f"{name}:{line}: edge {u!r}, {v!r} repeats line {before}; remove it, or merge edges "
-                "(merge_edges=True, --merge-edges)."
-            )
     problems.refuse()
-    return whole_numbers(pairs) or pairs
+    if pairs and _is_header(pairs):
+        pairs, places = pairs[1:], places[1:]
+    if not pairs:
+        raise InputError(f"{name}: no edges, only a header; expected one edge per line after it.")
+    return whole_numbers(pairs) or pairs, places
 
 
 # No single letters: "a,b" over "c,d" is an edge, and losing it silently would be worse than an unknown node.
@@ -344,19 +332,12 @@ def _edge_list(model: Model, w: np.ndarray) -> str:
 
 def _uai(model: Model, w: np.ndarray) -> str:
     """Node tables, then edge tables; the last variable of a scope changes fastest, as the format wants."""
-    node, edge = model.lowering.potentials(w)
-    lowering, states = model.lowering, model.states
-    tables = []
-    for i, r in enumerate(states.tolist()):
-        tables.append(np.array([0.0, node[i]]) if model.is_binary else node[lowering.node_offset[i] :][:r])
-    for e in range(model.n_edges):
-        agree = edge[e] if model.is_binary else 0.0
-        cells = edge[lowering.edge_offset[e] : lowering.edge_offset[e + 1]]
-        tables.append(np.array([agree, 0.0, 0.0, agree]) if model.is_binary else cells)
+    node_tables, edge_tables = model.lowering.tables(w)
+    tables = [*node_tables, *edge_tables]
     scopes = [f"1 {i}" for i in range(model.n_nodes)] + [f"2 {u} {v}" for u, v in model.edges.tolist()]
-    lines = ["MARKOV", str(model.n_nodes), " ".join(map(str, states.tolist())), str(len(tables)), *scopes, ""]
+    lines = ["MARKOV", str(model.n_nodes), " ".join(map(str, model.states.tolist())), str(len(tables)), *scopes, ""]
     for table in tables:
-        lines += [str(table.size), " ".join(repr(float(value)) for value in np.exp(table)), ""]
+        lines += [str(table.size), " ".join(repr(float(value)) for value in np.exp(table).ravel()), ""]
     return "\n".join(lines)
 
 

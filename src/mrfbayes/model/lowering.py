@@ -92,6 +92,16 @@ class Lowering:
         flat = np.asarray(np.bincount(row, weights=value * log_odds[column], minlength=self.n_rows))
         return flat[: self.n_node_rows], flat[self.n_node_rows :]
 
+    def tables(self, log_odds: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Log-potentials at w: (r,) of every node, (r_u, r_v) of every edge."""
+        node, edge = self.potentials(log_odds)
+        if self.binary:
+            return [np.array([0.0, field]) for field in node], [coupling * np.eye(2) for coupling in edge]
+        shapes = self.states[self.pairs].tolist()
+        cells = np.split(edge, self.edge_offset[1:-1])
+        edges = [table.reshape(shape) for table, shape in zip(cells, shapes, strict=False)]
+        return np.split(node, self.node_offset[1:-1]), edges
+
     def statistics(self, node_part: np.ndarray, edge_part: np.ndarray) -> np.ndarray:
         """s (p,) = constant + M^T T from T's node part and edge part."""
         row, column, value = self.forward

@@ -15,6 +15,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +23,12 @@ from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.model.build import COUPLINGS, coupling_table
-from mrfbayes.model.factors import BINARY_INTERACTION, parameter_kind
+from mrfbayes.model.factors import BINARY_INTERACTION
 from mrfbayes.model.field import Model
 from mrfbayes.model.lowering import EdgeFinder
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 def coupling_of(model: Model) -> str:
@@ -99,7 +103,7 @@ class Scaled:
     names: tuple[str, ...]
     n_edge_rows: int
     neutral: np.ndarray
-    _map: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    _map: csr_array | None = None  # (rows, p) of log-odds
 
     @property
     def is_monotone(self) -> bool:
@@ -117,12 +121,8 @@ class Scaled:
             return self.model.chart.theta(w)
         if self._map is None:
             return w
-        from scipy.sparse import csr_array
-
-        row, column, value = self._map
-        matrix = csr_array((value, (row, column)), shape=(len(self.names), self.model.n_parameters))
         flat = w.reshape(-1, self.model.n_parameters)
-        return np.asarray((matrix @ flat.T).T).reshape(*w.shape[:-1], len(self.names))
+        return np.asarray((self._map @ flat.T).T).reshape(*w.shape[:-1], len(self.names))
 
 
 def scaled(model: Model, scale: Scale | None = None) -> Scaled:
@@ -149,43 +149,34 @@ def _ising(model: Model) -> Scaled:
             f"scale = 'ising' is for variables with two states, and this model has up to {model.states.max()}: use "
             "'log-odds' or 'theta'."
         )
-    lowering = model.lowering
-    row, column, value = lowering.forward
-    d = model.n_nodes
-    # Equal rows of M are one row of the table: those of tied edges.
-    used, start = np.unique(row, return_index=True)
-    stop = np.append(start[1:], row.size)
-    patterns: dict[tuple[bool, bytes, bytes], list[int]] = {}
-    for r, a, b in sorted(zip(used.tolist(), start.tolist(), stop.tolist(), strict=True), key=lambda t: (t[0] < d, t)):
-        key = (r < d, column[a:b].tobytes(), value[a:b].tobytes())
-        patterns.setdefault(key, []).append(r)
-    names, rows, columns, values = [], [], [], []
-    where = dict(zip(used.tolist(), zip(start.tolist(), stop.tolist(), strict=True), strict=True))
-    blocks = n_edge_blocks(model)
-    for k, ((is_node, _, _), members) in enumerate(patterns.items()):
-        a, b = where[members[0]]
-        rows += [k] * (b - a)
-        columns += column[a:b].tolist()
-        values += (0.5 * value[a:b]).tolist()
-        names.append(_ising_name(model, is_node, members, blocks))
-    n_edges = sum(not is_node for is_node, _, _ in patterns)
-    found = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(values)
-    return Scaled(model, "ising", tuple(names), n_edges, np.zeros(len(names)), found)
+    from scipy.sparse import csr_array
+
+    row, column, value = model.lowering.forward
+    d, m = model.n_nodes, model.n_edges
+    matrix = csr_array((0.5 * value, (row, column)), shape=(d + m, model.n_parameters))
+    equal: dict[tuple[bool, bytes, bytes], list[int]] = {}  # rows of M that are one row of the table, as of tied edges
+    for r in (*range(d, d + m), *range(d)):
+        own = slice(matrix.indptr[r], matrix.indptr[r + 1])
+        if own.start < own.stop:
+            key = (r < d, matrix.indices[own].tobytes(), matrix.data[own].tobytes())
+            equal.setdefault(key, []).append(r)
+    names = tuple(_ising_name(model, members) for members in equal.values())
+    n_edge_rows = sum(not is_node for is_node, _, _ in equal)
+    first = [members[0] for members in equal.values()]
+    return Scaled(model, "ising", names, n_edge_rows, np.zeros(len(names)), matrix[first])
 
 
-def _ising_name(model: Model, is_node: bool, members: list[int], edge_blocks: int) -> str:
+def _ising_name(model: Model, members: list[int]) -> str:
+    """The name of the row of the table for these rows of M: nodes, or edges, which are numbered after them."""
     first, d = members[0], model.n_nodes
-    if is_node:
-        name = model.nodes[first]
-        if len(members) == 1:
-            return name
-        tied = model.blocks[edge_blocks] if len(members) == d and len(model.blocks) > edge_blocks else ""
-        return tied or f"{name} and {len(members) - 1} more"
-    u, v = model.edges[first - d].tolist()
     if len(members) == 1:
-        return f"{model.nodes[u]}--{model.nodes[v]}"
-    row, column, _ = model.lowering.forward
-    return model.blocks[int(model.chart.block_of[column[np.searchsorted(row, first)]])]
+        return "--".join(model.nodes[i] for i in ([first] if first < d else model.edges[first - d]))
+    if first >= d:
+        row, column, _ = model.lowering.forward
+        return model.blocks[int(model.chart.block_of[column[np.searchsorted(row, first)]])]
+    blocks = n_edge_blocks(model)
+    is_every_node = len(members) == d and len(model.blocks) > blocks
+    return model.blocks[blocks] if is_every_node else f"{model.nodes[first]} and {len(members) - 1} more"
 
 
 def edge_strengths(model: Model, log_odds: np.ndarray) -> np.ndarray:
@@ -202,7 +193,7 @@ def edge_strengths(model: Model, log_odds: np.ndarray) -> np.ndarray:
         if group.arity != 2:
             continue
         edge, first = find(group.scope)[0], model.chart.offset[group.block]
-        kind = parameter_kind(group)
+        kind = group.kind
         if kind.kind != "table":
             out[..., edge] = w[..., first]
             continue
@@ -215,4 +206,4 @@ def edge_strengths(model: Model, log_odds: np.ndarray) -> np.ndarray:
 
 def has_tables(model: Model) -> bool:
     """Whether an edge of the model is a table."""
-    return any(group.arity == 2 and parameter_kind(group).kind == "table" for group in model.groups)
+    return any(group.arity == 2 and group.kind.kind == "table" for group in model.groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from mrfbayes.base.checks import one_of
@@ -130,16 +130,8 @@ class Schema:
         list of dict
             One entry per variable; `from_dict` reads it.
         """
-        return [
-            {
-                "name": v.name,
-                "kind": v.kind,
-                "values": list(v.values),
-                "texts": None if v.texts is None else list(v.texts),
-                "na_values": list(v.na_values),
-            }
-            for v in self.variables
-        ]
+        stored = [asdict(variable) for variable in self.variables]
+        return [{k: list(v) if isinstance(v, tuple) else v for k, v in one.items()} for one in stored]
 
     @classmethod
     def from_dict(cls, stored: Sequence[Mapping[str, Stored]]) -> Schema:
@@ -158,13 +150,12 @@ class Schema:
         variables = []
         for one in stored:
             name, kind, values, texts = (one[key] for key in ("name", "kind", "values", "texts"))
-            is_list = isinstance(values, list) and (texts is None or isinstance(texts, list))
-            if not isinstance(name, str) or kind not in VARIABLE_KINDS or not is_list:
-                raise InputError(f"schema: the entry of {name!r} cannot be read.")
-            assert isinstance(values, list)
-            shown = tuple(map(str, texts)) if isinstance(texts, list) else None
             marks = one.get("na_values", [])
-            assert isinstance(marks, list)
+            if not isinstance(name, str) or kind not in VARIABLE_KINDS or not isinstance(texts, list | None):
+                raise InputError(f"schema: the entry of {name!r} cannot be read.")
+            if not isinstance(values, list) or not isinstance(marks, list):
+                raise InputError(f"schema: the values of {name!r} cannot be read.")
+            shown = None if texts is None else tuple(map(str, texts))
             variables.append(Variable(name, kind, _labels(values), shown, _labels(marks)))
         return cls(tuple(variables))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -20,43 +19,6 @@ from mrfbayes.results.predictability import evenly
 from mrfbayes.results.row_scores import conditional_log_probabilities, row_scores, score_kind
 from mrfbayes.sampling.sample import sample
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-    from sklearn.utils import Tags
-
-
-MOST_BINS = 12
-
-
-@dataclass(frozen=True)
-class Cuts:
-    """Where columns of numbers are cut into classes: at quantiles of the data they were learned from."""
-
-    inner: np.ndarray  # (bins - 1, d)
-
-    @classmethod
-    def of(cls, x: np.ndarray, bins: object) -> Cuts:
-        """Quantiles that make ``bins`` classes of every column of ``x``."""
-        n_bins = whole("bins", bins, 2)
-        if n_bins > MOST_BINS:
-            raise InputError(f"bins = {bins}: give at most {MOST_BINS}.")
-        numbers = as_numbers(x, "bins= cuts numbers")
-        return cls(np.quantile(numbers, np.arange(1, n_bins) / n_bins, axis=0))
-
-    def classes(self, x: np.ndarray) -> np.ndarray:
-        """(n, d) class of every number: how many cuts lie below it."""
-        return np.asarray((as_numbers(x, "bins= cuts numbers")[None] > self.inner[:, None]).sum(axis=0))
-
-
-def as_numbers(x: np.ndarray, why: str) -> np.ndarray:
-    """``x`` as floats, or an `InputError` that says why it has to be numbers."""
-    try:
-        return np.asarray(x, dtype=float)
-    except ValueError:
-        raise InputError(f"X holds text, and {why}: leave bins= out, or encode the labels first.") from None
-
-
 try:
     from sklearn.base import BaseEstimator, DensityMixin
     from sklearn.utils import check_random_state
@@ -65,8 +27,14 @@ except ImportError:
     raise ImportError("mrfbayes.sklearn needs scikit-learn: pip install 'mrfbayes[sklearn]'.") from None
 
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+    from sklearn.utils import Tags
+
+MOST_BINS = 12
 RandomState = int | np.random.RandomState | np.random.Generator | None
-DRAWS_OF_SAMPLE = 100  # of the posterior, that simulated rows are spread over
+DRAWS_OF_SAMPLE = 100  # of the posterior, from which rows are simulated
 
 
 class MarkovField(DensityMixin, BaseEstimator):
@@ -172,8 +140,8 @@ class MarkovField(DensityMixin, BaseEstimator):
         x = validate_data(self, X, dtype=None)
         whole("prediction_draws", self.prediction_draws)
         if self.bins is not None:
-            self.cuts_ = Cuts.of(x, self.bins)
-            x = self.cuts_.classes(x)
+            self.cuts_ = quantile_cuts(x, self.bins)
+            x = classes(x, self.cuts_)
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])]))
         data = self._data(names, x)
         self.model_ = self._make_model(data)
@@ -271,7 +239,8 @@ class MarkovField(DensityMixin, BaseEstimator):
         ndarray
             One column per name of `get_feature_names_out`.
         """
-        if not len(self._fitted().masked_):
+        check_is_fitted(self)
+        if not self.masked_:
             rows = self._states(self._checked(X))
             draws = [np.exp(conditional_log_probabilities(self.model_, w, rows)) for w in self._draws()]
             mean, places = np.mean(draws, axis=0), self._places(self._names())
@@ -304,7 +273,8 @@ class MarkovField(DensityMixin, BaseEstimator):
         ValueError
             If ``input_features`` differs from the columns of `fit`.
         """
-        names = list(self._fitted()._names())
+        check_is_fitted(self)
+        names = self._names()
         if input_features is not None and list(map(str, input_features)) != list(map(str, names)):
             raise ValueError(f"input_features is not equal to the columns of fit, {', '.join(map(str, names))}.")
         places = self._places(names)
@@ -331,10 +301,6 @@ class MarkovField(DensityMixin, BaseEstimator):
         if len(schema) < len(data.column_names):
             raise InputError(f"X has {data.n_rows} sample{'s' * (data.n_rows != 1)}: {' '.join(data.warnings)}")
         return Model.from_data(data, coupling=cast("Any", self.coupling or "auto"))
-
-    def _fitted(self) -> MarkovField:
-        check_is_fitted(self)
-        return self
 
     def _names(self) -> list[object]:
         return list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
@@ -364,7 +330,7 @@ class MarkovField(DensityMixin, BaseEstimator):
     def _states(self, x: np.ndarray, without: Sequence[int] = ()) -> np.ndarray:
         """(n, d) states in the order of the nodes; 0 in the columns ``without``."""
         if self.bins is not None:
-            x = self.cuts_.classes(x)
+            x = classes(x, self.cuts_)
         names = self._names()
         states = np.zeros(x.shape, dtype=np.int64)
         known = [(j, place) for j, place in enumerate(self._places(names)) if j not in without]
@@ -385,3 +351,24 @@ class MarkovField(DensityMixin, BaseEstimator):
 
     def _draws(self) -> np.ndarray:
         return evenly(self.posterior_.log_odds.reshape(-1, self.model_.n_parameters), self.prediction_draws)
+
+
+def quantile_cuts(x: np.ndarray, bins: object) -> np.ndarray:
+    """(bins - 1, d) quantiles that cut every column of ``x`` into classes."""
+    n_bins = whole("bins", bins, 2)
+    if n_bins > MOST_BINS:
+        raise InputError(f"bins = {bins}: give at most {MOST_BINS}.")
+    return np.quantile(_numbers(x), np.arange(1, n_bins) / n_bins, axis=0)
+
+
+def classes(x: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """(n, d) class of every number: how many cuts lie below it."""
+    return np.asarray((_numbers(x)[None] > cuts[:, None]).sum(axis=0))
+
+
+def _numbers(x: np.ndarray) -> np.ndarray:
+    try:
+        return np.asarray(x, dtype=float)
+    except ValueError:
+        text = "X holds text, and bins= cuts numbers: leave bins= out, or encode the labels first."
+        raise InputError(text) from None

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.model.factors import parameter_kind
 from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def edge_factors(model: Model) -> EdgeFactors:
                 nodes[node] = group.statistics
                 first[node] = model.chart.offset[block]
                 continue
-            if group.sides != 2 and parameter_kind(group).kind != "table":
+            if group.sides != 2 and group.kind.kind != "table":
                 raise InputError(
                     f"model: edge {name!r} is a die with {group.sides - 1} free parameters that is no table with a "
                     "reference category: use coupling='agreement', 'both-one', 'score' or 'table'."

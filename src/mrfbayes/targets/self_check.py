@@ -24,7 +24,7 @@ from mrfbayes.exact.quantities import sample_exact
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.model.field import Model, factors_per_block
-from mrfbayes.model.subfields import ball, sub_field, whole_blocks
+from mrfbayes.model.subfields import ball, sub_field
 from mrfbayes.priors import Prior
 from mrfbayes.targets.corrected import make_proposal
 
@@ -119,13 +119,12 @@ def _piece(
 ) -> Problem | None:
     """The piece of the field on ``nodes`` with its data and its prior; None where it has no edge."""
     shared = factors_per_block(problem.model)
-    tied = bool((shared > 1).any())
-    model = sub_field(problem.model, nodes, tied)
-    if model is None:
+    piece = sub_field(problem.model, nodes)
+    if piece is None:
         return None
-    blocks = whole_blocks(problem.model, model, nodes)
+    model, blocks = piece
     prior = Prior(model, dict(zip(model.blocks, (problem.prior.per_block[b] for b in blocks), strict=True)))
-    if not tied:
+    if (shared <= 1).all():
         statistics = _count(model, *_observations(problem.statistics, nodes, pick))
         return Problem(model, statistics, prior, seed, progress=False)
     share = (shared[blocks] / factors_per_block(model)).min()
