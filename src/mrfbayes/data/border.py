@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +19,6 @@ from mrfbayes.data.values import Column, listed
 from mrfbayes.model.covariates import CovariateModel, Design
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.schema import Schema
-
-if TYPE_CHECKING:
-    from mrfbayes.data.data import Data
 
 
 def as_data(x: object, schema: Schema | None = None) -> Data:

@@ -358,7 +358,7 @@ def quantile_cuts(x: np.ndarray, bins: object) -> np.ndarray:
     n_bins = whole("bins", bins, 2)
     if n_bins > MOST_BINS:
         raise InputError(f"bins = {bins}: give at most {MOST_BINS}.")
-    return np.quantile(_numbers(x), np.arange(1, n_bins) / n_bins, axis=0)
+    return np.asarray(np.quantile(_numbers(x), np.arange(1, n_bins) / n_bins, axis=0))
 
 
 def classes(x: np.ndarray, cuts: np.ndarray) -> np.ndarray:
