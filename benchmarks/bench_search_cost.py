@@ -14,7 +14,7 @@ import pandas as pd
 from bench_select_items import answers
 
 import mrfbayes as mb
-from mrfbayes.structure.cost import search_seconds
+from mrfbayes.structure.running import search_seconds
 
 
 def sources() -> dict[str, mb.Data]:

@@ -60,11 +60,9 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.sampling.prior_sensitivity import prior_sensitivity as prior_sensitivity
     from mrfbayes.sampling.sample import sample as sample
     from mrfbayes.sampling.sample_many import sample_many as sample_many
-    from mrfbayes.structure.compare_groups import compare_groups as compare_groups
-    from mrfbayes.structure.groups import GroupComparison as GroupComparison
-    from mrfbayes.structure.select import select as select
+    from mrfbayes.structure.groups import GroupComparison as GroupComparison, compare_groups as compare_groups
     from mrfbayes.structure.select_effects import EffectSelection as EffectSelection, select_effects as select_effects
-    from mrfbayes.structure.selection import Selection as Selection
+    from mrfbayes.structure.selection import Selection as Selection, select as select
     from mrfbayes.targets.evidence import Evidence as Evidence, evidence as evidence
     from mrfbayes.targets.likelihood import Likelihood as Likelihood, likelihood as likelihood
     from mrfbayes.targets.targets import Target as Target, target as target

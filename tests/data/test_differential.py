@@ -18,7 +18,7 @@ from mrfbayes.cli.field import data_field, read_data
 from mrfbayes.cli.options import DataOptions
 from mrfbayes.data.border import common_schema, counted
 from mrfbayes.sklearn import MarkovField
-from mrfbayes.structure.compare_groups import split_groups
+from mrfbayes.structure.groups import split_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 rng = np.random.default_rng(8)

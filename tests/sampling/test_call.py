@@ -132,7 +132,7 @@ def test_a_field_out_of_reach_is_refused_before_the_data_are_read(monkeypatch, m
 
 
 def test_other_calls_are_checked_before_the_data_are_read(monkeypatch):
-    for place in ("sampling.compare", "estimation.estimate", "targets.evidence", "structure.select"):
+    for place in ("sampling.compare", "estimation.estimate", "targets.evidence", "structure.selection"):
         monkeypatch.setattr(importlib.import_module(f"mrfbayes.{place}"), "counted", too_early)
     for settings in ({"draws": 0}, {"methods": ["mle", {"method": "mle", "rho": 7}]}, {"engine": "warp"}):
         with pytest.raises(mb.InputError, match=r"draws = 0|rho = 7|engine = 'warp'"):

@@ -61,7 +61,7 @@ def group_ranks(differences, n_groups, seed):
     The baseline's theta is uniform, an edge differs with probability 1/2, differences between any two groups are
     standard normal; ``differences`` is what the comparison is told.
     """
-    from mrfbayes.structure.compare_groups import simplex
+    from mrfbayes.structure.groups import simplex
 
     model = complete(3, fields=True, coupling="both-one")
     statistics = statistics_of(model, "both-one", True)

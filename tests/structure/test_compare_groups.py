@@ -7,7 +7,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.priors import Prior
-from mrfbayes.structure.compare_groups import group_coordinates
+from mrfbayes.structure.groups import group_coordinates
 from structure.graph_cases import case, complete
 from structure.group_cases import exact_differences, some_groups
 
@@ -142,7 +142,7 @@ def test_what_cannot_be_compared_is_refused_with_a_reason(x, options, message):
 
 
 def test_pairwise_differences_have_the_slab_as_their_prior():
-    from mrfbayes.structure.compare_groups import simplex
+    from mrfbayes.structure.groups import simplex
 
     for n_groups in (2, 3, 5):
         corners = simplex(n_groups)

@@ -104,7 +104,7 @@ def info(data: DataOptions, common: Common) -> None:
     from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.engines.auto import choose_method
     from mrfbayes.exact.cost import describe_seconds
-    from mrfbayes.structure.cost import describe_searches
+    from mrfbayes.structure.running import describe_searches
 
     observed = read_data(data)
     model = data_field(data, observed)

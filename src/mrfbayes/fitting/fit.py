@@ -25,14 +25,13 @@ from mrfbayes.model.field import Model
 from mrfbayes.priors import by_part
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.sampling.sample import check_call, sample
-from mrfbayes.structure.compare_groups import compare_groups, group_coordinates, split_groups
-from mrfbayes.structure.groups import GroupComparison
+from mrfbayes.structure.groups import GroupComparison, compare_groups, group_coordinates, split_groups
 from mrfbayes.structure.moves import search_prior
 from mrfbayes.structure.problem import edge_factors
 from mrfbayes.structure.reruns import RERUN_LENGTH
 from mrfbayes.structure.result import SearchResult
-from mrfbayes.structure.select import select as search_graphs
 from mrfbayes.structure.selection import Selection
+from mrfbayes.structure.selection import select as search_graphs
 
 if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics

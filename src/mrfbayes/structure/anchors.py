@@ -31,11 +31,10 @@ from mrfbayes.model.field import Model
 from mrfbayes.particles.completions import typical_rows
 from mrfbayes.run.workers import State
 from mrfbayes.structure.augmented import COMPLETED, Augmentation, augmentation, starting_counts
-from mrfbayes.structure.engines import Sweeps, run_on_tables
 from mrfbayes.structure.moves import Coordinates, centring, make_moves
 from mrfbayes.structure.moving_samples import SampleSource, sample_source
 from mrfbayes.structure.problem import EdgeBlocks, EdgeFactors, GraphPrior
-from mrfbayes.structure.search import SearchTask, initial_states, summarise
+from mrfbayes.structure.search import SearchTask, Sweeps, initial_states, run_on_tables, summarise
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -74,10 +73,9 @@ class WeightedEngine:
     mean: np.ndarray | None
     centre: csr_array | None
     seen: dict[bytes, _Seen] = field(default_factory=dict, repr=False)
-    name: str = "particles"
 
     def run(self, sweeps: Sweeps, carried: State) -> None:
-        """See `mrfbayes.structure.engines.SearchEngine`."""
+        """See `mrfbayes.structure.search.SearchEngine`."""
         from mrfbayes.kernels.structure.moves import SWEEP
 
         rows, streams = carried["samples"], carried["streams"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,16 +48,6 @@ def starting_counts(statistics: Statistics) -> np.ndarray:
     return total
 
 
-class Completing(Protocol):
-    """Draws the missing cells of one group of data."""
-
-    def begin(self, rng: np.random.Generator) -> np.ndarray:
-        """Completed rows (k, d) that a chain carries; none where they are drawn afresh."""
-
-    def counts(self, w: np.ndarray, rows: np.ndarray, random: np.ndarray) -> np.ndarray:
-        """(p,) statistics of all data with missing cells drawn at w; ``rows`` and ``random`` are changed in place."""
-
-
 @dataclass(frozen=True, eq=False)
 class DrawnClumps:
     """Missing cells drawn independently and exactly, by sums over their clumps."""
@@ -65,11 +55,11 @@ class DrawnClumps:
     data: Observed
 
     def begin(self, rng: np.random.Generator) -> np.ndarray:
-        """See `Completing`."""
+        """Completed rows (k, d) that a chain carries: none, as they are drawn afresh."""
         return np.zeros((0, 0), dtype=np.uint8)
 
     def counts(self, w: np.ndarray, rows: np.ndarray, random: np.ndarray) -> np.ndarray:
-        """See `Completing`."""
+        """Statistics (p,) of all data with missing cells drawn at w; ``rows`` and ``random`` change in place."""
         assert self.data.clamped is not None
         return np.asarray(self.data.counts + self.data.clamped.sampled(w, random))
 
@@ -83,13 +73,13 @@ class SweptRows:
     rows: np.ndarray
 
     def begin(self, rng: np.random.Generator) -> np.ndarray:
-        """See `Completing`."""
+        """See `DrawnClumps`."""
         holes = self.statistics.incomplete
         assert holes is not None
         return np.repeat(fill(self.statistics, rng), holes.weight.astype(np.int64), axis=0)
 
     def counts(self, w: np.ndarray, rows: np.ndarray, random: np.ndarray) -> np.ndarray:
-        """See `Completing`."""
+        """See `DrawnClumps`."""
         x = rows.astype(float)
         sweep_rows(self.layout, x, self.rows == MISSING_CODE, w, random, COMPLETING_SWEEPS)
         rows[:] = x
@@ -109,7 +99,7 @@ class Augmentation:
     centre : (p, p) how statistics are centred, as in `mrfbayes.structure.moves.centring`
     """
 
-    groups: tuple[Completing | None, ...]
+    groups: tuple[DrawnClumps | SweptRows | None, ...]
     known: np.ndarray
     centre: csr_array
 
@@ -143,7 +133,7 @@ def augmentation(groups: Sequence[Statistics], moves: MoveView) -> Augmentation 
     return Augmentation(tuple(_completing(statistics) for statistics in groups), known, centring(moves))
 
 
-def _completing(statistics: Statistics) -> Completing | None:
+def _completing(statistics: Statistics) -> DrawnClumps | SweptRows | None:
     holes = statistics.incomplete
     if holes is None:
         return None

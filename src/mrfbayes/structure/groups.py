@@ -1,74 +1,47 @@
-"""Differences between groups: the result of `mrfbayes.compare_groups`."""
+r"""`mrfbayes.compare_groups`: which edges differ between groups of observations.
+
+The log-odds of group g are :math:`w_g = \beta + \sum_k c_{gk}\delta_k`: a baseline and contrasts. The rates c are the
+corners of a simplex with edges of length one, so that the difference between any two groups has the slab as its prior
+(for two groups :math:`c = \pm\frac12` and :math:`\delta` is the difference, under any slab). With more groups that is
+a property of independent normal contrasts alone, since the differences are sums of them, so other slabs are refused
+there. An edge differs between all groups or between none; its baseline and the node factors are always there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import warnings as python_warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
-from mrfbayes.base.types import Scale
+from mrfbayes.base.blas import one_blas_thread
+from mrfbayes.base.errors import InputError, MRFWarning
+from mrfbayes.base.random_streams import Seed
+from mrfbayes.base.types import DataLike, DistributionLike, EdgePriorLike, PriorLike, Scale
+from mrfbayes.data.border import common_schema, counted
+from mrfbayes.data.data import Data
+from mrfbayes.data.statistics import Statistics
+from mrfbayes.model.field import Model
 from mrfbayes.model.scales import scaled
+from mrfbayes.model.schema import Schema
+from mrfbayes.priors import Cauchy, Distribution, Exchangeable, Logistic, Normal, Prior, by_part
 from mrfbayes.results.diagnostics import moment_columns
-from mrfbayes.structure.result import SearchResult
+from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
+from mrfbayes.structure.moves import Coordinates, named_edges, named_thresholds, search_prior, slab_distribution
+from mrfbayes.structure.problem import edge_factors, graph_prior
+from mrfbayes.structure.reruns import evidence_of_none
+from mrfbayes.structure.result import CoordinateResult, coordinate_fields
+from mrfbayes.structure.running import SearchArguments, search
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from mrfbayes.model.result import StoredFields
     from mrfbayes.results.posterior import Posterior
-    from mrfbayes.run.driver import ChainRun
-    from mrfbayes.structure.search import SearchSummary
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class CoordinateResult(SearchResult):
-    """Posterior of a baseline and of what is added to it, which an edge has in all coordinates or in none.
-
-    Attributes
-    ----------
-    coordinates : ndarray
-        Shape (chains, draws, C, p). Kept draws in log-odds: the baseline, then contrasts or effects.
-    coordinate_mean : (C, p) ndarray
-        Means of the coordinates, from all sweeps.
-    coordinate_sd : (C, p) ndarray
-        Their standard deviations.
-    """
-
-    _arrays: ClassVar = {
-        **SearchResult._arrays,
-        "coordinates": ("posterior", "coordinates", ("chain", "draw", "coordinate", "parameter")),
-        "coordinate_mean": ("moments", "mean", ("coordinate", "parameter")),
-        "coordinate_sd": ("moments", "sd", ("coordinate", "parameter")),
-    }
-
-    coordinates: np.ndarray
-    coordinate_mean: np.ndarray
-    coordinate_sd: np.ndarray
-
-    @property
-    def included(self) -> np.ndarray:
-        """(chains, draws, m) which edges differ, or are moderated, in each draw."""
-        first = self.model.chart.offset[: self.model.n_edges]
-        return np.asarray((self.coordinates[:, :, 1:, first] != 0.0).any(axis=2))
-
-    def _evidence_by_parameter(self, index: pd.Index, blocks: Sequence[str] | None = None) -> pd.DataFrame:
-        """The evidence of each parameter's edge; unknown for thresholds. ``blocks`` replaces those of parameters."""
-        blocks = blocks or [self.model.blocks[block] for block in self.model.chart.block_of]
-        table = self._evidence_table().reindex(blocks).set_index(index)
-        table["verdict"] = table["verdict"].fillna("unknown")
-        table["fragile"] = table["fragile"].eq(True)
-        return table
-
-
-def coordinate_fields(run: ChainRun, summary: SearchSummary) -> StoredFields:
-    """The fields of a `CoordinateResult`."""
-    draws = run.draws.reshape(*run.draws.shape[:2], *summary.mean.shape)
-    return {"coordinates": draws, "coordinate_mean": summary.mean, "coordinate_sd": summary.sd}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -242,8 +215,6 @@ class GroupComparison(CoordinateResult):
             ``log_bf_uniform``, the same against a uniform prior on the share of edges that differ; ``error`` of both.
             Computed once, and saved with the result.
         """
-        from mrfbayes.structure.reruns import evidence_of_none
-
         if "no_difference" not in self.computed:
             if self._rerun is None:
                 raise InputError("no_difference: this result was loaded without it: call it before save().")
@@ -273,3 +244,188 @@ class GroupComparison(CoordinateResult):
 
     def _subject(self) -> tuple[str, str]:
         return f" of {', '.join(self.groups)}", "expected to differ"
+
+
+@one_blas_thread()
+def compare_groups(
+    model: Model,
+    data: DataLike | Mapping[str, DataLike],
+    *,
+    slab: DistributionLike | Mapping[str, DistributionLike] = "normal(0, 1)",
+    differences: EdgePriorLike = "bernoulli(0.5)",
+    prior: PriorLike | None = None,
+    engine: str | None = None,
+    particles: int = ANCHOR_PARTICLES,
+    draws: int | None = None,
+    warmup: int | None = None,
+    chains: int = 4,
+    thin: int | None = None,
+    rng: Seed | None = None,
+    workers: int = 1,
+    progress: bool = True,
+    checkpoint: str | os.PathLike[str] | None = None,
+    seconds: float | None = None,
+) -> GroupComparison:
+    """Draw from the joint posterior of a baseline and group differences under the exact likelihood.
+
+    Parameters
+    ----------
+    model : Model
+        The field of all groups, untied. A table coupling differs as a whole or not at all.
+    data : Data with groups, or mapping of str to DataLike
+        The groups, or a mapping from their names to their data. All are coded by one schema: a category that is
+        observed in any group is one of all groups.
+    slab : PriorLike, default "normal(0, 1)"
+        Prior of a difference of an edge, and of the differences of node factors, which are always present;
+        {"edges": ..., "nodes": ...} sets both. It must be normal with more than two groups.
+    differences : str or (m,) array_like, default "bernoulli(0.5)"
+        Prior of which edges differ: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge.
+    prior : PriorLike, optional
+        Prior of the baseline, as in `sample`: one distribution is that of the couplings, {"edges": ..., "nodes": ...}
+        sets both; by default that of `mrfbayes.priors`.
+    engine : {"states", "particles"}, optional
+        As in `select`.
+    particles : int, optional
+        Samples in each set of engine "particles", as in `select`.
+    draws : int, optional
+        Kept draws per chain, after warm-up.
+    warmup : int, optional
+        Sweeps before the first kept draw.
+    chains : int, default 4
+        Number of independent chains.
+    thin : int, optional
+        Sweeps per kept draw; 1 where ``draws`` is given.
+    rng : int, SeedSequence or Generator, optional
+        Seed. None draws a new one, which the result has as ``seed``.
+    workers : int, default 1
+        Number of processes that run the chains.
+    progress : bool, default True
+        Whether a progress bar is shown after two seconds.
+    checkpoint : str or path, optional
+        File from which an interrupted run continues.
+    seconds : float, optional
+        Time budget. The result has the draws made in this time and is marked partial.
+
+    Returns
+    -------
+    GroupComparison
+        Probabilities that edges differ, and draws of the baseline and the differences.
+
+    See Also
+    --------
+    select : The posterior over graphs of one group.
+    sample_many : A separate posterior for every group.
+
+    Examples
+    --------
+    >>> import mrfbayes as mb
+    >>> model = mb.complete(["a", "b", "c"], fields=True, coupling="both-one")
+    >>> data = {name: mb.simulate(model, 0.5, 200, rng=seed) for seed, name in enumerate(("old", "young"))}
+    >>> found = mb.compare_groups(model, data, draws=200, warmup=100, chains=2, rng=1, progress=False)
+    >>> found.edges().shape[0]
+    3
+    """
+    factors = edge_factors(model)
+    parts = split_groups(model, data)
+    coordinates = group_coordinates(model, len(parts), slab, prior)
+    graphs = graph_prior(model, differences, "differences")
+    options = SearchArguments(
+        engine, particles, draws, warmup, chains, thin, rng, progress, seconds, workers, checkpoint
+    )
+    baseline, contrasts = coordinates.priors[:2]
+    settings = {
+        "groups": list(parts),
+        "slab": named_edges(model, contrasts),
+        "node_slab": named_thresholds(model, contrasts),
+        "differences": str(graphs),
+        "difference_probabilities": graphs.probability.tolist(),
+        "prior": f"edges {named_edges(model, baseline)}, nodes {named_thresholds(model, baseline)}",
+    }
+    problem = SearchProblem(factors, tuple(parts.values()), coordinates, graphs)
+    fields, run, summary = search(problem, "compare_groups", options, parts, settings)
+    return GroupComparison(
+        **fields,
+        **coordinate_fields(run, summary),
+        groups=tuple(parts),
+        rate=coordinates.rate,
+        group_n=tuple(statistics.n_all for statistics in parts.values()),
+    )
+
+
+def simplex(n_groups: int) -> np.ndarray:
+    """(G, G - 1) corners of a simplex whose edges have length one and whose centre is the origin."""
+    if n_groups == 2:
+        return np.array([[-0.5], [0.5]])
+    centred = np.eye(n_groups) - 1.0 / n_groups
+    basis = np.linalg.svd(centred)[0][:, : n_groups - 1]
+    return np.asarray(centred @ basis / np.sqrt(2))
+
+
+def baseline_and_slab(model: Model, slab: object, prior: object, n_groups: int) -> tuple[Prior, Prior]:
+    """The priors of the baseline and of a difference."""
+    both = dict(slab) if isinstance(slab, Mapping) else {"edges": slab, "nodes": slab}
+    unknown = [key for key in both if key not in ("edges", "nodes")]
+    if unknown:
+        raise InputError(f"slab has an entry for {unknown[0]!r}: give {{'edges': ..., 'nodes': ...}}.")
+    edges, own = (_difference(both.get(key, "normal(0, 1)"), n_groups) for key in ("edges", "nodes"))
+    given = by_part(cast("PriorLike | None", prior))
+    edge_prior = given.pop("edges", None)
+    baseline = search_prior(model, None if edge_prior == "default" else edge_prior, given, "prior['edges']")
+    return baseline, search_prior(model, edges, {"nodes": own})
+
+
+def group_coordinates(model: Model, n_groups: int, slab: object, prior: object) -> Coordinates:
+    """Baseline and contrasts with their priors."""
+    baseline, contrasts = baseline_and_slab(model, slab, prior, n_groups)
+    rate = np.concatenate([np.ones((n_groups, 1)), simplex(n_groups)], axis=1)
+    k = n_groups - 1
+    return Coordinates(rate, (baseline, *[contrasts] * k), (False, *[True] * k))
+
+
+def _difference(slab: object, n_groups: int) -> Distribution:
+    """The prior of a difference."""
+    found = slab_distribution(slab)
+    if isinstance(found, Exchangeable):
+        return found
+    if not isinstance(found, (Normal, Cauchy, Logistic)) or found.location != 0:
+        raise InputError(
+            f"slab = {slab!r}: the prior of a difference is centred at zero, whichever group comes first: "
+            "'normal(0, 1)', 'cauchy(0, 1)' or 'logistic(0, 1)'."
+        )
+    if n_groups > 2 and not isinstance(found, Normal):
+        raise InputError(
+            f"slab = {slab!r}: with {n_groups} groups only a normal slab is the prior of the difference between any "
+            f"two of them. Differences are sums of {n_groups - 1} independent contrasts, and a sum of independent "
+            "normals is the slab again whichever two groups are compared, while one of Cauchy or logistic variables is "
+            "wider, or of another kind, differently for each pair: use 'normal(0, 1)', or compare two groups at a time."
+        )
+    return found
+
+
+def split_groups(model: Model, data: object) -> dict[str, Statistics]:
+    """The counted data of each group, all coded alike."""
+    if isinstance(data, Data):
+        if not data.has_group:
+            raise InputError(
+                "data: no groups; name their column by Data(..., group=...), or give {'a': data, 'b': data}."
+            )
+        data.refuse_repeated_people()
+        parts: dict[str, object] = dict(data.coded(model).parts())
+    elif isinstance(data, Mapping):
+        parts = {str(name): part for name, part in data.items()}
+    else:
+        raise InputError(f"data is a {type(data).__name__}: give Data(..., group=...), or {{'a': data, 'b': data}}.")
+    if len(parts) < 2:
+        raise InputError(f"data has {len(parts)} group ({', '.join(map(repr, parts))}): give at least two.")
+    schema = common_schema(model, parts.values())
+    with python_warnings.catch_warnings():
+        python_warnings.simplefilter("ignore", MRFWarning)  # said with the name of the group, by the search
+        return {name: _counted(model, name, part, schema) for name, part in parts.items()}
+
+
+def _counted(model: Model, name: str, part: object, schema: Schema | None) -> Statistics:
+    """One group's data; errors name the group."""
+    try:
+        return counted(model, part, schema)
+    except InputError as wrong:
+        raise InputError(f"group {name!r}: {wrong}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,22 +21,6 @@ if TYPE_CHECKING:
 
 AVERAGED_AT_ONCE = 40  # sweeps whose sums are added up in single precision
 ROWS_AT_ONCE = 2_048
-
-
-class FieldSamples(Protocol):
-    """Samples of one field; ``rows`` (M, d) and ``stream`` are changed in place."""
-
-    def move(self, w: np.ndarray, rows: np.ndarray, stream: np.ndarray, sweeps: int) -> None:
-        """Gibbs sweeps at w."""
-
-    def average(self, w: np.ndarray, rows: np.ndarray, stream: np.ndarray, sweeps: int) -> np.ndarray:
-        """Mean of s (p,) over samples and sweeps at w, which move the samples, too."""
-
-    def mean(self, rows: np.ndarray) -> np.ndarray:
-        """Mean of s (p,) over the rows."""
-
-    def statistics(self, rows: np.ndarray) -> np.ndarray:
-        """s (k, p) of each of the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +54,7 @@ class SampleSource:
         start_streams(state, streams)
         return streams
 
-    def open(self, group: int, n_particles: int) -> FieldSamples:
+    def open(self, group: int, n_particles: int) -> LaneSamples | ColumnSamples:
         """Working space for the samples of a group."""
         if self.layout is None:
             return ColumnSamples(self.model, n_particles)
@@ -91,7 +75,10 @@ def sample_source(model: Model, data: tuple[Statistics, ...]) -> SampleSource:
 
 
 class LaneSamples:
-    """Samples of a field in natural form, by the Gibbs kernels of dense fields."""
+    """Samples of a field in natural form, by the Gibbs kernels of dense fields.
+
+    The ``rows`` (M, d) and the ``stream`` that its methods take are changed in place.
+    """
 
     def __init__(self, layout: DenseLayout, centre: np.ndarray, n_particles: int) -> None:
         self._layout, self._centre, self._n_particles = layout, centre, n_particles
@@ -103,13 +90,13 @@ class LaneSamples:
         return DenseEnsemble(self._layout, self._centre, 1, self._n_particles, np.ones(4, np.uint64))
 
     def move(self, w: np.ndarray, rows: np.ndarray, stream: np.ndarray, sweeps: int) -> None:
-        """See `FieldSamples`."""
+        """Make Gibbs sweeps at w."""
         self._enter(w, rows, stream)
         self._ensemble.sweep(sweeps)
         self._leave(rows, stream)
 
     def average(self, w: np.ndarray, rows: np.ndarray, stream: np.ndarray, sweeps: int) -> np.ndarray:
-        """See `FieldSamples`."""
+        """Mean of s (p,) over samples and sweeps at w, which move the samples, too."""
         self._enter(w, rows, stream)
         total, done = np.zeros(self._layout.n_natural), 0
         while done < sweeps:
@@ -120,7 +107,7 @@ class LaneSamples:
         return self._to_statistics(total / sweeps)
 
     def mean(self, rows: np.ndarray) -> np.ndarray:
-        """See `FieldSamples`; sums of products of small whole numbers are exact in single precision."""
+        """Mean of s (p,) over the rows; sums of products of small whole numbers are exact in single precision."""
         u, v = self._layout.pairs.T
         columns = np.ascontiguousarray(rows.T)
         if self._layout.coupling == PRODUCT_FORM:
@@ -135,7 +122,7 @@ class LaneSamples:
         return self._to_statistics(np.concatenate([products[u, v], levels]).astype(float) / len(rows))
 
     def statistics(self, rows: np.ndarray) -> np.ndarray:
-        """See `FieldSamples`."""
+        """Statistics s (k, p) of each of the rows."""
         natural = self._ensemble.statistics(rows)
         return np.asarray(self._layout.constant + (self._layout.forward.T @ natural.T).T)
 
@@ -153,34 +140,34 @@ class LaneSamples:
 
 
 class ColumnSamples:
-    """Samples of any field, by the Gibbs kernels on columns."""
+    """Samples of any field, by the Gibbs kernels on columns; its methods are those of `LaneSamples`."""
 
     def __init__(self, model: Model, n_particles: int) -> None:
         self._model, self._state = model, np.ones(4, np.uint64)
         self._chains: Chains = make_chains(model, n_particles, self._state)
 
     def move(self, w: np.ndarray, rows: np.ndarray, stream: np.ndarray, sweeps: int) -> None:
-        """See `FieldSamples`."""
+        """See `LaneSamples`."""
         self._enter(rows, stream)
         self._chains.sweep(w, sweeps)
         self._leave(rows, stream)
 
     def average(self, w: np.ndarray, rows: np.ndarray, stream: np.ndarray, sweeps: int) -> np.ndarray:
-        """See `FieldSamples`."""
+        """See `LaneSamples`."""
         self._enter(rows, stream)
         mean = self._chains.advance(w, sweeps)
         self._leave(rows, stream)
         return mean
 
     def mean(self, rows: np.ndarray) -> np.ndarray:
-        """See `FieldSamples`."""
+        """See `LaneSamples`."""
         total = np.zeros(self._model.n_parameters)
         for first in range(0, len(rows), ROWS_AT_ONCE):
             total += self.statistics(rows[first : first + ROWS_AT_ONCE]).sum(axis=0)
         return total / len(rows)
 
     def statistics(self, rows: np.ndarray) -> np.ndarray:
-        """See `FieldSamples`."""
+        """See `LaneSamples`."""
         return row_statistics(self._model, rows)
 
     def _enter(self, rows: np.ndarray, stream: np.ndarray) -> None:

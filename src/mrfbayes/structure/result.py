@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
     from mrfbayes.base.types import Stored
     from mrfbayes.methods.problem import Problem
+    from mrfbayes.model.result import StoredFields
+    from mrfbayes.run.driver import ChainRun
     from mrfbayes.structure.reruns import Rerun
+    from mrfbayes.structure.search import SearchSummary
 
 _DRAWS = ("chain", "draw")
 AVERAGED = "graphs"  # the method and the engine of the draws of a search as a posterior
@@ -48,7 +52,7 @@ class SearchResult(StoredResult):
         Marginal prior probability of each edge.
     target : {"exact", "approximate"}
         "approximate" with particles.
-    engine : {"states", "recursion", "particles"}
+    engine : {"states", "particles"}
         How conditional distributions are computed.
     steps : int
         Sweeps of each chain after warm-up.
@@ -168,3 +172,49 @@ class SearchResult(StoredResult):
             f"<{type(self).__name__}{subject} ({self.target} target, engine {self.engine}): {count} "
             f"({self.prior_inclusion.sum():.1f} by the prior alone), {chains} chains of {draws} draws{self._flags()}>"
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class CoordinateResult(SearchResult):
+    """Posterior of a baseline and of what is added to it, which an edge has in all coordinates or in none.
+
+    Attributes
+    ----------
+    coordinates : ndarray
+        Shape (chains, draws, C, p). Kept draws in log-odds: the baseline, then contrasts or effects.
+    coordinate_mean : (C, p) ndarray
+        Means of the coordinates, from all sweeps.
+    coordinate_sd : (C, p) ndarray
+        Their standard deviations.
+    """
+
+    _arrays: ClassVar = {
+        **SearchResult._arrays,
+        "coordinates": ("posterior", "coordinates", ("chain", "draw", "coordinate", "parameter")),
+        "coordinate_mean": ("moments", "mean", ("coordinate", "parameter")),
+        "coordinate_sd": ("moments", "sd", ("coordinate", "parameter")),
+    }
+
+    coordinates: np.ndarray
+    coordinate_mean: np.ndarray
+    coordinate_sd: np.ndarray
+
+    @property
+    def included(self) -> np.ndarray:
+        """(chains, draws, m) which edges differ, or are moderated, in each draw."""
+        first = self.model.chart.offset[: self.model.n_edges]
+        return np.asarray((self.coordinates[:, :, 1:, first] != 0.0).any(axis=2))
+
+    def _evidence_by_parameter(self, index: pd.Index, blocks: Sequence[str] | None = None) -> pd.DataFrame:
+        """The evidence of each parameter's edge; unknown for thresholds. ``blocks`` replaces those of parameters."""
+        blocks = blocks or [self.model.blocks[block] for block in self.model.chart.block_of]
+        table = self._evidence_table().reindex(blocks).set_index(index)
+        table["verdict"] = table["verdict"].fillna("unknown")
+        table["fragile"] = table["fragile"].eq(True)
+        return table
+
+
+def coordinate_fields(run: ChainRun, summary: SearchSummary) -> StoredFields:
+    """The fields of a `CoordinateResult`."""
+    draws = run.draws.reshape(*run.draws.shape[:2], *summary.mean.shape)
+    return {"coordinates": draws, "coordinate_mean": summary.mean, "coordinate_sd": summary.sd}

@@ -1,25 +1,104 @@
-"""A chain over graphs and parameters as the driver takes it: its task, its states, and what they say at the end."""
+"""Chains over graphs and parameters as the driver takes them: engines, tasks, states, and what they say at the end.
+
+An engine is where the probabilities of a block of nodes come from.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from mrfbayes.base.errors import CostError
 from mrfbayes.base.random_streams import child, generator, kernel_state
+from mrfbayes.model.field import Model
 from mrfbayes.run.workers import Chunk, State
-from mrfbayes.structure.engines import SearchEngine, Sweeps
 from mrfbayes.structure.moves import Coordinates
-from mrfbayes.structure.problem import EdgeFactors
+from mrfbayes.structure.problem import EdgeBlocks, EdgeFactors, pair_blocks
 
 if TYPE_CHECKING:
-    from mrfbayes.kernels.structure.moves import BlockView, MoveView
+    from mrfbayes.kernels.structure.line import LineView
+    from mrfbayes.kernels.structure.moves import BlockView, KeptSweeps, MoveView, SearchState
 
+ENGINES = ("states", "particles")
+MOST_STATES = 2**20  # configurations of the whole field: 8 MB, and 20 ms per sweep
 N_BATCHES = 64  # at most, of each chain
 LONG_BATCHES, LONG_BATCHES_PER_CHAIN = 32, 8  # at least, that Monte-Carlo errors come from
 CHAINS_DIFFER_LEVEL = 1e-3  # of the test whether chains differ, for all edges together
+
+
+class Sweeps(NamedTuple):
+    """What an engine is given: the moves, their order, scratch, where the chain is, and where its draws go.
+
+    ``plan`` says how many sweeps to make, how many of all are warm-up, and which are kept.
+    """
+
+    moves: MoveView
+    blocks: BlockView
+    line: LineView
+    state: SearchState
+    plan: np.ndarray
+    kept: KeptSweeps
+
+
+class SearchEngine(Protocol):
+    """Runs sweeps over all blocks. It is sent to workers, so it holds no scratch."""
+
+    def run(self, sweeps: Sweeps, carried: State) -> None:
+        """Make the sweeps; ``carried`` are all arrays of the chain, to which an engine may have added its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class StatesEngine:
+    """All configurations of the field in one table; ``shape`` (B, 5) says how each block lies in it."""
+
+    shape: np.ndarray
+    n_cells: int
+
+    def run(self, sweeps: Sweeps, carried: State) -> None:
+        """See `SearchEngine`."""
+        groups, p = sweeps.moves.raw_count.shape
+        run_on_tables(sweeps, self.shape, np.empty((groups, 0, 0), np.uint16), np.zeros((groups, p)), self.n_cells)
+
+
+def run_on_tables(sweeps: Sweeps, shape: np.ndarray, code: np.ndarray, anchor: np.ndarray, n_weights: int) -> None:
+    """Sweeps on ``n_weights`` weights of each group, of all configurations or of samples; see `WeightsView`."""
+    from mrfbayes.kernels.structure.table_weights import WeightsView, run_tables
+
+    groups, most = len(anchor), int((shape[:, 1] * shape[:, 3]).max())
+    scratch = (np.empty((groups, size)) for size in (n_weights, most, most, anchor.shape[1]))
+    view = WeightsView(shape, code, anchor, *scratch)
+    run_tables(sweeps.moves, sweeps.blocks, view, sweeps.line, sweeps.state, sweeps.plan, sweeps.kept)
+
+
+def n_configurations(model: Model) -> float:
+    """Configurations of the whole field, as a float: it may be huge."""
+    return float(np.exp(np.log(model.states).sum()))
+
+
+def states_engine(model: Model) -> tuple[StatesEngine, EdgeBlocks]:
+    """The engine on all configurations."""
+    if n_configurations(model) > MOST_STATES * 1.001:
+        raise CostError(
+            f"engine = 'states' needs a table of {n_configurations(model):.3g} configurations (limit {MOST_STATES}): "
+            "use engine='particles'."
+        )
+    blocks, groups, pairs = pair_blocks(model)
+    sizes = np.array([int(np.prod(model.states[group])) for group in groups], dtype=np.int64)
+    shape = [
+        [1, sizes[0], 1, 1, 1]
+        if g == h
+        else [sizes[:g].prod(), sizes[g], sizes[g + 1 : h].prod(), sizes[h], sizes[h + 1 :].prod()]
+        for g, h in pairs
+    ]
+    return StatesEngine(np.array(shape, dtype=np.int64), int(sizes.prod())), blocks
+
+
+def choose_engine(model: Model, engine: str | None) -> str:
+    """The engine that was asked for, or "states" where its table is small enough, or "particles"."""
+    return engine or ("states" if n_configurations(model) <= MOST_STATES * 1.001 else "particles")
 
 
 @dataclass(frozen=True, eq=False)

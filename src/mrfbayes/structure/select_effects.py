@@ -21,10 +21,10 @@ from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 from mrfbayes.results.diagnostics import moment_columns
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
-from mrfbayes.structure.compare_groups import baseline_and_slab
-from mrfbayes.structure.groups import CoordinateResult, coordinate_fields
+from mrfbayes.structure.groups import baseline_and_slab
 from mrfbayes.structure.moves import Coordinates, named_edges, named_thresholds
 from mrfbayes.structure.problem import edge_factors, graph_prior
+from mrfbayes.structure.result import CoordinateResult, coordinate_fields
 from mrfbayes.structure.running import SearchArguments, search
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def select_effects(
         Prior of which edges are moderated: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge.
     prior : mapping, optional
         Prior of the field at the centre of all covariates, as {"edges": ..., "nodes": ...}.
-    engine : {"states", "recursion", "particles"}, optional
+    engine : {"states", "particles"}, optional
         As in `select`.
     particles : int, optional
         Samples in each set of engine "particles", as in `select`.
