@@ -38,6 +38,23 @@ def test_weighted_samples_come_close_to_the_exact_engine(field):
     assert weighted.details["particles"] == 8_192
 
 
+@pytest.mark.parametrize("kind", ["ordinal", "nominal"])
+def test_states_that_hardly_any_row_has_do_not_lead_away(kind):
+    rng = np.random.default_rng(0)
+    x = np.minimum(rng.poisson(0.8, (120, 4)), 2)
+    for column in x.T:
+        column[rng.integers(120)] = 3  # no sample has it when a threshold was drawn low
+    data = mb.Data(x, kinds=dict.fromkeys(range(4), kind))
+    model = mb.Model.from_data(data)
+    exact, weighted = (
+        mb.select(model, data, engine=engine, draws=1_000, warmup=100, chains=2, progress=False, rng=1).summary()
+        for engine in ("states", "particles")
+    )
+    gap = weighted["mean"] - exact["mean"]
+    assert np.abs(gap / np.hypot(weighted["mcse_mean"], exact["mcse_mean"])).max() < 4
+    assert np.nanmax(np.abs(weighted["inclusion"] - exact["inclusion"])) < 0.02
+
+
 @SHORT_RUNS
 def test_samples_that_move_do_not_depend_on_workers_or_interruptions(field, tmp_path):
     model, x = field

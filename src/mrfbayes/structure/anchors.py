@@ -111,8 +111,10 @@ class WeightedEngine:
             moves = moves._replace(raw_count=moves.raw_count + extra, total=np.ascontiguousarray(total))
         shape = np.ones((len(self.blocks.nodes), 5), dtype=np.int64)
         shape[:, 1] = self.blocks.n_cells
+        n_samples = seen.code.shape[2]
         plan = np.array([count, *sweeps.plan[1:]], dtype=np.int64)
-        run_on_tables(sweeps._replace(moves=moves, plan=plan), shape, seen.code, self.anchor, seen.code.shape[2])
+        line = sweeps.line._replace(least=0.5 / n_samples)
+        run_on_tables(sweeps._replace(moves=moves, plan=plan, line=line), shape, seen.code, self.anchor, n_samples)
 
     def effective_share(self, rate: np.ndarray, state: State) -> float:
         """Effective number of the samples' weights at a chain's present place, relative to their number; the worst."""

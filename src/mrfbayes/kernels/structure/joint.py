@@ -46,6 +46,7 @@ from mrfbayes.kernels.structure.moves import (
     OWN,
     SEARCH_LOG_LIKELIHOOD,
     SECOND,
+    SECOND_NODE,
     follow,
     log_odds_of_presence,
     pair_marginal,
@@ -330,13 +331,20 @@ def move_joint(view, state, line, tables, edge, keeps):
 
 @kernel
 def _set_cells(view, line, tables, parameter):
-    """The cells of a parameter's nodes: their probabilities, and how a move changes their log weights."""
+    """The cells of a parameter's nodes: their probabilities, and how a move changes their log weights.
+
+    A state that no sample has but some observation would make the conditional of its threshold improper: it counts as
+    ``line.least``.
+    """
     index = view.layout[parameter]
     for k in range(index[FIRST] * index[SECOND]):
         line.step[0, k] = view.number[index[EDGE_STEP] + k]
     for group in range(tables.shape[0]):
         table, cells = tables[group], line.weight[group]
         pair_marginal(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], cells)
+        if index[SECOND_NODE] < 0:
+            for k in range(index[FIRST]):
+                cells[k] = max(cells[k], line.least)
 
 
 @kernel

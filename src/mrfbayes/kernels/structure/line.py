@@ -56,6 +56,7 @@ class LineView(NamedTuple):
     result: (
         np.ndarray
     )  # (6,) P(present), its log-odds, mean and mean square if present, chosen move, centre of the grid
+    least: float = 0.0  # probability of a state of a node below which samples cannot tell
 
 
 def line_view(n_groups: int, n_cells: int, most_sides: int, n_joint: int) -> LineView:
