@@ -287,6 +287,37 @@ def test_all_commands_open_every_kind_of_result(grouped, folder, name):
     assert pd.read_csv(folder / f"{name}.predicted.csv").shape == (2, 5)
 
 
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")  # the runs are short
+def test_commands_open_results_without_one_posterior(folder):
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 2, (60, 3))
+    model = mb.complete(["a", "b", "c"], coupling="both-one")
+    image = rng.normal(size=(8, 8)) + (np.arange(8) > 3)
+    results = {
+        "estimate": mb.estimate(model, x, progress=False),
+        "fits": mb.sample_many(model, {"p1": x, "p2": x[::-1]}, draws=50, progress=False),
+        "segment": mb.segment(image, draws=50, chains=2, progress=False),
+    }
+    for name, result in results.items():
+        result.save(folder / f"{name}.nc")
+        rows = json.loads(run("summary", folder / f"{name}.nc", "--json").stdout)["parameters"]
+        assert len(rows) == len(result.summary())
+        assert "parameter" in run("summary", folder / f"{name}.nc").output
+    for name in ("estimate", "fits"):
+        assert "a--b" in run("edges", folder / f"{name}.nc").output
+    for name in ("estimate", "segment"):
+        run("plot", folder / f"{name}.nc", "-o", folder / f"{name}.svg")
+        assert (folder / f"{name}.svg").exists()
+    run("export", folder / "estimate.nc", "--format", "edges", "-o", folder / "estimate.exported.csv")
+    table = pd.read_csv(folder / "estimate.exported.csv")
+    np.testing.assert_allclose(table.iloc[:, -1], results["estimate"].log_odds[:3], rtol=1e-6)
+    for words in (["report", "estimate"], ["report", "fits"], ["export", "fits"], ["edges", "segment"]):
+        options = [] if words[0] == "edges" else ["-o", folder / "refused.html"]
+        with pytest.raises(mb.InputError):
+            run(words[0], folder / f"{words[1]}.nc", *options)
+    assert not (folder / "refused.html").exists()
+
+
 def test_a_time_budget_covers_searches_and_report(grouped, folder, monkeypatch):
     """Each search has a checkpoint of its own; one for which there is no time is left out, and that is said."""
     kept = folder / "kept.ckpt"

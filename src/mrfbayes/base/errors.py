@@ -7,8 +7,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from numpy.linalg import LinAlgError
-
 
 class InputError(ValueError):
     """An argument, a file or a data value that cannot be used. The message says what to do.
@@ -155,6 +153,8 @@ INSTEAD = "use method='exact' with engine='mh', or 'mle'"
 @contextmanager
 def calibrating(failure: str, instead: str = INSTEAD) -> Iterator[None]:
     """Turn what linear algebra says of a matrix that is not positive definite into a `CalibrationError`."""
+    from numpy.linalg import LinAlgError
+
     try:
         yield
     except (ArithmeticError, LinAlgError) as error:

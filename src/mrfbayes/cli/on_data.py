@@ -51,7 +51,7 @@ def fit(
     run: SamplingOptions,
     search: SearchOptions,
     common: Common,
-    out: Annotated[Path, typer.Option(help="Folder for report and tables.")] = Path("fit"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for report and tables.")] = Path("fit"),
     scale: ScaleChoice = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
     codebook: Annotated[Path | None, typer.Option(help="CSV file with a variable and its text in each row.")] = None,
@@ -148,7 +148,7 @@ def sample(
     data: DataOptions,
     run: SamplingOptions,
     common: Common,
-    out: Annotated[Path | None, typer.Option(help="Result file (netCDF).")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Result file (netCDF).")] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Draw from the posterior of every parameter and print a summary."""

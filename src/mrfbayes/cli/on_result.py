@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.cli import show
 from mrfbayes.cli.files import writing
@@ -16,17 +17,26 @@ from mrfbayes.cli.grouped import grouped
 from mrfbayes.cli.options import Common, Overwrite, ResultFile, RowsShown, ScaleChoice, SeedChoice, TableFile
 
 if TYPE_CHECKING:
+    from mrfbayes.model.result import Result
     from mrfbayes.report.findings import Findings
 
 PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "ranks")
 
 
 def load_findings(path: str | os.PathLike[str], scale: str | None = None) -> Findings:
-    """What any saved result says: a posterior, the average over the graphs of a search, or the middle of groups."""
+    """What a saved result says of its parameters: a posterior, the average over graphs, or the middle of groups."""
     import mrfbayes as mb
     from mrfbayes.report.findings import Findings
 
     return Findings.of(mb.load(path), cast("Scale | None", scale))
+
+
+def _without_posterior(path: Path) -> Result | None:
+    """A saved estimate, segmentation or family of fits; None where the result has one posterior of its parameters."""
+    import mrfbayes as mb
+
+    found = mb.load(path)
+    return found if isinstance(found, (mb.Estimate, mb.Segmentation, mb.Fits)) else None
 
 
 @grouped
@@ -42,11 +52,15 @@ def summary(
     from mrfbayes.plots.saving import write_table
 
     with writing({"--csv": csv}, {"the result": result}, overwrite):
-        findings = load_findings(result, scale)
-        posterior, scale = findings.posterior, findings.scale
-        frame = posterior.summary(scale=scale)
+        other = _without_posterior(result)
+        if other is None:
+            findings = load_findings(result, scale)
+            posterior, scale = findings.posterior, findings.scale
+        frame = (other or posterior).summary(scale=scale)
         if common.json:
             show.as_json({"scale": scale, "parameters": frame.to_dict(orient="index")})
+        elif other is not None:
+            show.frame(other, frame, rows)
         else:
             show.schema(posterior.schema)
             show.posterior(posterior, scale, rows)
@@ -68,12 +82,18 @@ def edges(
     from mrfbayes.plots.saving import write_table
 
     with writing({"--csv": csv}, {"the result": result}, overwrite), show.quiet_warnings():
-        findings = load_findings(result, scale)
-        frame = findings.edges if findings.differences is None else findings.differences
+        other = _without_posterior(result)
+        if other is None:
+            findings = load_findings(result, scale)
+            frame = findings.edges if findings.differences is None else findings.differences
+        else:
+            frame = other.edges(scale=scale)
         if csv is not None:
             write_table(frame, csv, overwrite)
         if common.json:
             typer.echo(frame.to_json(orient="index", indent=1))
+        elif other is not None:
+            show.frame(other, frame, rows)
         else:
             show.edges(findings, rows)
 
@@ -82,7 +102,7 @@ def edges(
 def report(
     result: ResultFile,
     common: Common,
-    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path("report.html"),
     title: Annotated[str, typer.Option(help="Title of the page.")] = "",
     scale: ScaleChoice = None,
     overwrite: Overwrite = False,
@@ -93,6 +113,8 @@ def report(
     from mrfbayes.report.write import UNTITLED, render
 
     with writing({"--out": out}, {"the result": result}, overwrite), show.quiet_warnings():
+        if (other := _without_posterior(result)) is not None:
+            other.report(out)
         findings = load_findings(result, scale)
         write_text(out, render(findings, title or UNTITLED, result.name), overwrite)
         show.findings(findings, brief(findings), (), {"report": out}, common.json)
@@ -103,7 +125,7 @@ def plot(
     result: ResultFile,
     common: Common,
     kind: Annotated[str, typer.Argument(help=f"One of {', '.join(PLOTS)}.")] = "network",
-    out: Annotated[Path | None, typer.Option(help="SVG, PDF or PNG file; numbers go beside it.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="SVG, PDF or PNG file; numbers go beside it.")] = None,
     parameter: Annotated[str | None, typer.Option(help="For ranks: which one.")] = None,
     layout: Annotated[str, typer.Option(help="For network: auto, circle or spring.")] = "auto",
     width: Annotated[str | None, typer.Option(help="Column of a journal, single (85 mm) or double (178 mm).")] = None,
@@ -112,6 +134,7 @@ def plot(
 ) -> None:
     """Draw one picture of a saved result, with its numbers as CSV beside it."""
     import matplotlib as mpl
+    import numpy as np
 
     mpl.use("Agg")
     import mrfbayes as mb
@@ -120,6 +143,11 @@ def plot(
         raise mb.InputError(f"{kind}: choose one of {', '.join(PLOTS)}.")
     target = out or Path(f"{kind}.svg")
     with writing({"--out": target}, {"the result": result}, overwrite), show.quiet_warnings():
+        if (other := _without_posterior(result)) is not None:
+            first = np.ravel(cast(Any, other.plot()))[0]  # of axes side by side
+            picture, numbers = mb.plots.save(first.figure, target, overwrite, width=width)
+            show.facts(common.json, {"picture": str(picture), "numbers": str(numbers)})
+            return
         findings = load_findings(result, scale)
         posterior, shown, groups = findings.posterior, findings.selection or findings.posterior, findings.groups
         drawings: dict[str, Callable[[], Any]] = {
@@ -147,7 +175,9 @@ def predict(
     data: Annotated[Path, typer.Argument(help="File with the known columns, of any kind that fit reads.")],
     common: Common,
     given: Annotated[list[str], typer.Option(help="Column, range or pattern that is known; repeatable.")],
-    out: Annotated[Path, typer.Option(help="CSV file to write: a row per row, a column per node and state.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="CSV file to write: a row per row, a column per node and state.")
+    ],
     draws: Annotated[int, typer.Option(help="Posterior draws that are averaged over.", min=1)] = 100,
     rng: SeedChoice = None,
     overwrite: Overwrite = False,
@@ -170,7 +200,7 @@ def predict(
 def export(
     result: ResultFile,
     common: Common,
-    out: Annotated[Path, typer.Option(help="File to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")],
     form: Annotated[str, typer.Option("--format", help="graphml, uai, dimod (JSON) or edges (CSV).")] = "graphml",
     overwrite: Overwrite = False,
 ) -> None:
@@ -179,6 +209,11 @@ def export(
     from mrfbayes.model.formats import export_text
 
     with writing({"--out": out}, {"result": result}, overwrite):
-        posterior = load_findings(result).posterior
-        write_text(out, export_text(posterior.model, posterior.log_odds.mean(axis=(0, 1)), form), overwrite)
+        found = _without_posterior(result) or load_findings(result).posterior
+        if not hasattr(found, "log_odds"):
+            raise InputError(
+                f"export: there is no one field in a {type(found).__name__}; save and export one of its results."
+            )
+        log_odds = found.log_odds.reshape(-1, found.model.n_parameters).mean(axis=0)
+        write_text(out, export_text(found.model, log_odds, form), overwrite)
         show.facts(common.json, {"written": str(out), "format": form})

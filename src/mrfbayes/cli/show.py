@@ -17,10 +17,12 @@ from mrfbayes.base.plain_text import visible as safe
 from mrfbayes.base.types import Scale
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Console
 
     from mrfbayes.data.data import Data
     from mrfbayes.model.field import Model
+    from mrfbayes.model.result import Result
     from mrfbayes.model.schema import Schema
     from mrfbayes.report.findings import Findings
     from mrfbayes.results.posterior import Posterior
@@ -158,6 +160,20 @@ def posterior(result: Posterior, scale: Scale | None = None, rows: int = LINES) 
         start = result.settings.get("start")
         lines([f"acceptance {result.acceptance.mean():.1%}" + (f" (start: {start})" if start else "")])
     lines(["seconds: " + ", ".join(f"{name} {value:.2f}" for name, value in result.timings.items())])
+    messages(result.warnings, result.notes)
+
+
+def frame(result: Result, made: pd.DataFrame, rows: int = LINES) -> None:
+    """Any result's own table, and its messages."""
+    lines([repr(result).strip("<>").splitlines()[0]], style="bold")
+    details = ("positive", "log_bf10_error", "pareto_k", "bound", "fragile")  # --csv and --json have them
+    made = made.drop(columns=[name for name in details if name in made])
+    shown = made if rows == 0 else made.head(rows)
+    names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in shown.index]
+    values = [[f"{v:.4g}" if isinstance(v, float) else str(v) for v in row] for row in shown.itertuples(index=False)]
+    table(["parameter", *map(str, made.columns)], [[name, *row] for name, row in zip(names, values, strict=True)])
+    if len(shown) < len(made):
+        lines([f"... and {len(made) - len(shown):,} more; --rows 0 prints all of them, --csv FILE writes them."])
     messages(result.warnings, result.notes)
 
 

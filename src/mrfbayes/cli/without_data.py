@@ -35,7 +35,7 @@ def cost(field: FieldOptions, common: Common) -> None:
 def simulate(
     theta: Annotated[str, typer.Argument(help="A weight for all parameters, a CSV of them (name, value), or 'ising'.")],
     n: Annotated[int, typer.Argument(help="Number of observations.")],
-    out: Annotated[Path, typer.Option(help="CSV file to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write.")],
     field: FieldOptions,
     common: Common,
     j: Annotated[str, typer.Option("--J", help="With ising: a coupling J for all edges, or a CSV (edge, J).")] = "",
@@ -94,7 +94,9 @@ def reproduce(
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Begin no cell after so many.", min=0)] = None,
-    out: Annotated[Path, typer.Option(help="Folder; what is finished there is not done again.")] = Path("reproduction"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder; what is finished there is not done again.")] = Path(
+        "reproduction"
+    ),
     render: Annotated[bool, typer.Option(help="Write tables, figures and verdicts at the end.")] = True,
     run: Annotated[bool, typer.Option(help="--no-run: only write what the stored results give.")] = True,
 ) -> None:

@@ -335,6 +335,8 @@ def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     >>> len(mb.plots.estimate_trace(estimate).lines) > 0
     True
     """
+    import pandas as pd
+
     ax = axes_or_new(ax, figsize=(7, 2.6))
     trace = estimate.trace
     for k, j in enumerate(trace.tracked):
@@ -350,4 +352,6 @@ def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     ax.set_title(
         f"{estimate.method}: {state}, {estimate.iterations} iterations, {estimate.timings['run']:.2f} s", fontsize=9
     )
+    names = [estimate.model.parameters[j] for j in trace.tracked]
+    keep_table(ax, pd.DataFrame(trace.log_odds, columns=names, index=pd.Index(trace.iteration, name="iteration")))
     return ax

@@ -87,7 +87,9 @@ class Findings:
         if isinstance(own, Findings):
             return own
         if not isinstance(result, Posterior):
-            raise InputError(f"a {type(result).__name__} has no posterior of parameters: open it in Python.")
+            raise InputError(
+                f"{type(result).__name__}: the result has no one posterior of its parameters; open it in Python."
+            )
         return cls(result, chosen)
 
     def attempt(self, part: str, compute: Callable[[], T]) -> T | None:
