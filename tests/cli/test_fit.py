@@ -183,7 +183,7 @@ def test_exports_are_the_same_field(fitted, folder):
         energy.append(np.array(bqm["linear_biases"]) @ spins + sum(b * spins[u] * spins[v] for b, u, v in quadratic))
     for other in (uai, -np.array(energy)):
         np.testing.assert_allclose(np.array(other) - other[0], np.array(expected) - expected[0], atol=1e-9)
-    with pytest.raises(mb.InputError, match="format 'xml': choose one of graphml"):
+    with pytest.raises(mb.InputError, match="format = 'xml': choose one of 'graphml'"):
         run("export", result, "--format", "xml", "--out", folder / "x")
 
 

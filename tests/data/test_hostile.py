@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.data.data import Data
 from mrfbayes.model.build import graph, grid
 from mrfbayes.model.formats import read_graph, read_uai
@@ -38,7 +38,7 @@ def test_any_text_is_read_or_raises_input_error(tmp_path, parts, head):
     path.write_bytes((head + "".join(parts)).encode())
     for model in (NAMED, NUMBERED):
         refuses_or(lambda model=model: Data(path).count(model))
-    refuses_or(lambda: read_graph(path))
+    refuses_or(lambda: read_graph(path, Problems()))
 
 
 @quiet
@@ -48,7 +48,7 @@ def test_any_bytes_are_read_or_raise_input_error(tmp_path, content, name):
     for head in (b"", b"PAR1", b"\x1f\x8b\x08", b"<?xml version='1.0'?>", b"MARKOV 2 2 2 "):
         path.write_bytes(head + content + (b"PAR1" if head == b"PAR1" else b""))
         refuses_or(lambda: Data(path).count(NAMED))
-        refuses_or(lambda: read_graph(path))
+        refuses_or(lambda: read_graph(path, Problems()))
         refuses_or(lambda: read_uai(path))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.model import formats
 from mrfbayes.model.build import graph, grid
 from mrfbayes.model.factors import Factor
@@ -36,7 +36,7 @@ def write(folder, content, name="graph.csv"):
     ],
 )
 def test_edge_lists(tmp_path, content, edges):
-    assert read_graph(write(tmp_path, content))[:2] == (edges, None)
+    assert read_graph(write(tmp_path, content), Problems())[:2] == (edges, None)
 
 
 def test_graph_takes_the_path(tmp_path):
@@ -71,13 +71,13 @@ def test_bad_edge_lists(tmp_path, content, message):
 
 def test_files_that_cannot_be_opened(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"nowhere\.csv: No such file"):
-        read_graph(tmp_path / "nowhere.csv")
+        read_graph(tmp_path / "nowhere.csv", Problems())
     with pytest.raises(InputError, match="Is a directory"):
-        read_graph(tmp_path)
+        read_graph(tmp_path, Problems())
     path = write(tmp_path, "a,b\n")
     monkeypatch.setattr(formats, "MOST_FILE_BYTES", 3)
     with pytest.raises(InputError, match="too large for a graph file"):
-        read_graph(path)
+        read_graph(path, Problems())
 
 
 def test_mixed_counting_gets_a_hint():
@@ -91,7 +91,7 @@ def test_mixed_counting_gets_a_hint():
 def test_graphml_round_trip(tmp_path):
     model = graph([("b", "a<&>"), ("a<&>", "é")], nodes=["b", "a<&>", "é", "alone"], states=[2, 3, 2, 2])
     model.save(tmp_path / "g.graphml")
-    edges, nodes, _ = read_graph(tmp_path / "g.graphml")
+    edges, nodes, _ = read_graph(tmp_path / "g.graphml", Problems())
     assert edges == [("b", "a<&>"), ("a<&>", "é")]
     assert nodes == list(model.nodes)
     other = nx.read_graphml(tmp_path / "g.graphml")
@@ -140,7 +140,7 @@ BOMB = '<!DOCTYPE g [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n'
 )
 def test_bad_graphml(tmp_path, content, message):
     with pytest.raises(InputError) as caught:
-        read_graph(write(tmp_path, content, "g.graphml"))
+        read_graph(write(tmp_path, content, "g.graphml"), Problems())
     assert message in str(caught.value)
 
 
@@ -151,7 +151,7 @@ def test_entities_never_reach_the_parser(tmp_path, monkeypatch):
     monkeypatch.setattr(formats.ElementTree, "fromstring", fail)
     for encoding in ("utf-8", "utf-16"):
         with pytest.raises(InputError, match=r"DOCTYPE|UTF-16"):
-            read_graph(write(tmp_path, (BOMB + GRAPH).encode(encoding), "g.graphml"))
+            read_graph(write(tmp_path, (BOMB + GRAPH).encode(encoding), "g.graphml"), Problems())
 
 
 # --- UAI
@@ -191,7 +191,7 @@ def test_uai_round_trip_keeps_the_distribution(tmp_path, name):
     again, weights = read_uai(tmp_path / "m.uai")
     assert again.states.tolist() == model.states.tolist()
     np.testing.assert_allclose(distribution(again, weights), distribution(model, theta), rtol=1e-12)
-    edges, nodes, _ = read_graph(tmp_path / "m.uai")
+    edges, nodes, _ = read_graph(tmp_path / "m.uai", Problems())
     assert {frozenset(edge) for edge in edges} == {frozenset(edge) for edge in model.edges.tolist()}
     assert nodes == list(range(model.n_nodes))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -27,6 +28,21 @@ def one_of(name: str, value: object, choices: Iterable[str]) -> None:
     """Refuse a ``value`` that is none of ``choices``, with a list of them."""
     if not isinstance(value, str) or value not in choices:
         raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, choices))}.")
+
+
+def numbers(name: str, values: object) -> np.ndarray:
+    """``values`` as a new array of floats, NaN where they are masked, or an `InputError`."""
+    try:
+        plain = np.ma.filled(values.astype(float), np.nan) if isinstance(values, np.ma.MaskedArray) else values
+        return np.array(plain, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected numbers, got {type(values).__name__}.") from None
+
+
+def require_package(package: str, extra: str, what: str) -> None:
+    """Refuse ``what``, which needs a package that is not installed and comes with ``extra``."""
+    if find_spec(package) is None:
+        raise InputError(f"{what} needs {package}, which is not installed: pip install 'mrfbayes[{extra}]'.")
 
 
 def interval_ends(ci_prob: object) -> tuple[float, float]:

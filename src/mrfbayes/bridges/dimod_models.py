@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import require_package
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import ThetaLike
 from mrfbayes.bridges.scales import to_ising
@@ -45,10 +46,9 @@ def to_dimod(model: Model, theta: ThetaLike, temperature: float = 1.0) -> Binary
     >>> float(to_dimod(mb.graph([("a", "b")]), mb.Ising(0.5)).get_quadratic("a", "b"))
     -0.5
     """
-    try:
-        import dimod
-    except ImportError:
-        raise InputError("dimod is not installed: pip install 'mrfbayes[interop]'.") from None
+    require_package("dimod", "interop", "to_dimod")
+    import dimod
+
     if not (isinstance(temperature, (int, float)) and temperature > 0):
         raise InputError(f"temperature = {temperature!r}: must be a positive number.")
     ising, nodes = to_ising(model, theta), model.nodes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import require_package
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,11 +51,10 @@ def log_density(target: Target) -> Callable[[Array], Array]:
     >>> float(jax.grad(density)(jax.numpy.zeros(1))[0])
     0.5
     """
-    try:
-        import jax
-        import jax.numpy as jnp
-    except ImportError:
-        raise InputError("JAX is not installed: pip install 'mrfbayes[jax]'.") from None
+    require_package("jax", "jax", "log_density")
+    import jax
+    import jax.numpy as jnp
+
     if not target.has_gradient:
         raise InputError(f"target = {target!r} has no gradient: use method='exact' or 'pseudo' with a named prior.")
     if not jax.config.read("jax_enable_x64"):

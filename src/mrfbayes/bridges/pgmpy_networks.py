@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import require_package
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import ThetaLike
 from mrfbayes.model.build import graph
@@ -41,11 +42,10 @@ def to_pgmpy(model: Model, theta: ThetaLike) -> DiscreteMarkovNetwork:
     >>> sorted(to_pgmpy(mb.graph([("a", "b")]), 0.8).nodes)
     ['a', 'b']
     """
-    try:
-        from pgmpy.factors.discrete import DiscreteFactor
-        from pgmpy.models import DiscreteMarkovNetwork
-    except ImportError:
-        raise InputError("pgmpy is not installed: pip install 'mrfbayes[interop]'.") from None
+    require_package("pgmpy", "interop", "to_pgmpy")
+    from pgmpy.factors.discrete import DiscreteFactor
+    from pgmpy.models import DiscreteMarkovNetwork
+
     nodes, edges = model.lowering.tables(model.chart.log_odds(model.theta(theta)))
     names = model.nodes
     pairs = [(names[u], names[v]) for u, v in model.edges.tolist()]

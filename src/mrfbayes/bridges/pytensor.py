@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import require_package
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,12 +49,11 @@ def log_density(target: Target) -> Operation:
     >>> round(float(density(pt.zeros(1)).eval()), 6)
     -5.545177
     """
-    try:
-        import pytensor.tensor as pt
-        from pytensor.graph.basic import Apply
-        from pytensor.graph.op import Op
-    except ImportError:
-        raise InputError("PyTensor is not installed: pip install 'mrfbayes[pymc]'.") from None
+    require_package("pytensor", "pymc", "log_density")
+    import pytensor.tensor as pt
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.op import Op
+
     if not target.has_gradient:
         raise InputError(f"target = {target!r} has no gradient: use method='exact' or 'pseudo' with a named prior.")
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import numbers, one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import ThetaLike
 from mrfbayes.model.field import Model
@@ -59,16 +60,11 @@ def convert_coupling(values: ArrayLike, source: str, target: str, coupling: str 
     2.0
     """
     for name, scale in (("source", source), ("target", target)):
-        if scale not in COUPLING_SCALES:
-            raise InputError(f"{name} = {scale!r}: choose one of {', '.join(map(repr, COUPLING_SCALES))}.")
+        one_of(name, scale, COUPLING_SCALES)
         if scale == "ising" and coupling == "score":
             raise InputError(f"{name} = 'ising': ordered variables have no spins; use 'omega', 'sigma' or 'log-odds'.")
-    if coupling not in _LOG_ODDS_OF_SIGMA:
-        raise InputError(f"coupling = {coupling!r}: choose one of {', '.join(map(repr, _LOG_ODDS_OF_SIGMA))}.")
-    try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"values: expected numbers, got {type(values).__name__}.") from None
+    one_of("coupling", coupling, _LOG_ODDS_OF_SIGMA)
+    array = numbers("values", values)
     per_sigma = {"sigma": 1.0, "omega": 0.5, "ising": 0.25, "log-odds": _LOG_ODDS_OF_SIGMA[coupling]}
     if source == "theta":
         if not ((array > 0) & (array < 1)).all():

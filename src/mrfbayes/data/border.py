@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mrfbayes.base.checks import numbers
 from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import InputError, MRFWarning, Problems, warn_user
 from mrfbayes.data.coding import check_same_coding, is_plain
@@ -109,10 +110,7 @@ def checked(given: Mapping[str, object], n: int, d: int) -> dict[str, np.ndarray
     """The covariates as arrays (n,) or (n, d), without missing values."""
     found = {}
     for name, values in given.items():
-        try:
-            array = np.asarray(values, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"covariates[{name!r}] is a {type(values).__name__}: give numbers.") from None
+        array = numbers(f"covariates[{name!r}]", values)
         if array.ndim and array.size == d and array.shape[0] != n:
             array = array.reshape(1, d)  # one image
         array = array.reshape(len(array), -1) if array.ndim > 1 else array

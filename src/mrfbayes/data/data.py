@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
@@ -435,12 +436,8 @@ class Data(CodedTable):
         dict
             Numbers of cells by value.
         """
-        columns = self._scan(self._chosen)
-        totals: dict[float | str, int] = {}
-        for column in columns[:1] if self.image_shape is not None else columns:
-            for value, count in column.counts.items():
-                totals[value] = totals.get(value, 0) + count
-        return totals
+        columns = self._scan(self._chosen)[: None if self.image_shape is None else 1]
+        return sum((column.counts for column in columns), Counter[float | str]())
 
     @property
     def has_group(self) -> bool:

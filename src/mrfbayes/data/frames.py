@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mrfbayes.base.checks import require_package
 from mrfbayes.base.errors import CostError, InputError, Problems
 from mrfbayes.base.memory import describe_bytes
 from mrfbayes.data.values import Batch, Codebook, Source, as_value, check_columns
@@ -309,14 +310,9 @@ EXCEL = {".xlsx", ".xlsm", ".xls", ".ods"}
 STATISTICS = {".sav", ".zsav", ".dta"}
 
 
-def _require(module: str, extra: str, where: str) -> None:
-    if find_spec(module) is None:
-        raise InputError(f"{where}: reading this file needs {module}: pip install 'mrfbayes[{extra}]'.")
-
-
 def read_excel(path: Path, where: str, sheet: str | int | None) -> Source:
     """A sheet of a workbook, the first by default; rows are numbered as the program shows them."""
-    _require("fastexcel", "excel", where)
+    require_package("fastexcel", "excel", where)
     import fastexcel
     import narwhals as nw
 
@@ -341,7 +337,7 @@ def read_excel(path: Path, where: str, sheet: str | int | None) -> Source:
 
 def read_statistics(path: Path, where: str) -> Source:
     """An SPSS or Stata file with its value labels and the codes that it declares missing."""
-    _require("pyreadstat", "spss", where)
+    require_package("pyreadstat", "spss", where)
     import narwhals as nw
     import pyreadstat
 

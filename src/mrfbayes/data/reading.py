@@ -11,11 +11,12 @@ from unicodedata import normalize
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.checks import numbers
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.types import ColumnsLike
 from mrfbayes.data.deciding import near
 from mrfbayes.data.frames import ArrayTable
-from mrfbayes.data.values import Batch, Coded, Source, Values, as_value, listed, numbers_of, same_rows
+from mrfbayes.data.values import Batch, Coded, Source, Values, as_value, listed, same_rows
 from mrfbayes.model.field import Model
 
 MAX_GROUPS = 64  # more are an identifier
@@ -60,6 +61,8 @@ class RoleTable:
         self, columns: Sequence[int], problems: Problems
     ) -> Iterator[tuple[Batch, np.ndarray | None, np.ndarray | None]]:
         """All batches of the columns, with the weights and the group labels of their rows."""
+        import pandas as pd
+
         where, d = self.source.where, len(columns)
         roles = [role for role in (self.weights, self.group) if isinstance(role, int)]
         n_rows = 0
@@ -69,7 +72,11 @@ class RoleTable:
             weight = self.weights[start:n_rows] if isinstance(self.weights, np.ndarray) else None
             labels = self.group[start:n_rows] if isinstance(self.group, np.ndarray) else None
             if isinstance(self.weights, int):
-                weight = self._check_weights(batch, d, problems)
+                values = plain_values(batch.column(d))
+                weight = np.asarray(pd.to_numeric(pd.Series(values), errors="coerce"), dtype=float)
+                for k in _bad_weights(weight):
+                    place = f"{batch.where or where}:{batch.rows[k]}"
+                    problems.add(f"{place}: weight {values[k]}; a weight is a finite number >= 0.")
             if isinstance(self.group, int):
                 labels = group_labels(batch.column(-1), batch, batch.where or where, self.names[self.group])
             if start:  # what fits one batch is read in any case
@@ -85,18 +92,6 @@ class RoleTable:
             if isinstance(role, np.ndarray) and (role.size < n_rows or (at_end and role.size > n_rows)):
                 sizes = f"{name} has {role.size} entries, {self.source.where} has {n_rows} rows or more"
                 raise InputError(f"{sizes}: give one per row.")
-
-    def _check_weights(self, batch: Batch, j: int, problems: Problems) -> np.ndarray:
-        values = plain_values(batch.column(j))
-        try:
-            weight = np.array(values, dtype=float)
-        except (TypeError, ValueError):
-            numbers = map(as_value, values.tolist())
-            weight = np.array([number if isinstance(number, float) else np.nan for number in numbers])
-        for k in np.flatnonzero(~((weight >= 0) & np.isfinite(weight))).tolist():
-            place = f"{batch.where or self.source.where}:{batch.rows[k]}"
-            problems.add(f"{place}: weight {values[k]!s}; a weight is a finite number >= 0.")
-        return weight
 
 
 def plain_values(values: Values) -> np.ndarray:
@@ -130,34 +125,36 @@ def read_role(argument: str, given: object, names: Sequence[str], source: Source
             raise InputError(f"{argument} = {given!r}: {source.where} has no such column; it has {listed(names)}.")
         return list(names).index(given)
     same_rows(argument, given, x)
-    entries = numbers_of(given, "weights") if argument == "weights" else np.asarray(given, dtype=object)
+    entries = numbers("weights", given) if argument == "weights" else np.asarray(given, dtype=object)
     if entries.ndim != 1:
         raise InputError(f"{argument} has shape {entries.shape}: give the name of a column, or one entry per row.")
     if argument == "group":
         return group_labels(entries, Batch([entries], np.arange(entries.size)), "group", "group")
-    bad = np.flatnonzero(~((entries >= 0) & np.isfinite(entries)))
-    if bad.size:
-        raise InputError(f"weights[{bad[0]}] = {entries[bad[0]]:g}: a weight is a finite number >= 0.")
+    for k in _bad_weights(entries):
+        raise InputError(f"weights[{k}] = {entries[k]:g}: a weight is a finite number >= 0.")
     return entries
+
+
+def _bad_weights(weight: np.ndarray) -> list[int]:
+    return np.flatnonzero(~((weight >= 0) & np.isfinite(weight))).tolist()
 
 
 def refuse_repeated_people(table: RoleTable, unused: Sequence[int]) -> None:
     """Refuse groups that share the values of a column which is no variable and has every value once in each group."""
-    cells: list[dict[str, list[object]]] = [{} for _ in unused]
-    for batch, _, labels in table.pieces(list(unused), Problems()) if unused else ():
-        if labels is None:
-            return
-        for k, by_group in enumerate(cells):
-            for value, label in zip(plain_values(batch.column(k)).tolist(), labels.tolist(), strict=True):
-                by_group.setdefault(label, []).append(value)
-    for column, by_group in zip(unused, cells, strict=True):
-        values = {name: set(each) for name, each in by_group.items()}
-        if any(len(values[name]) < len(each) for name, each in by_group.items()):
+    import pandas as pd
+
+    names = [table.names[j] for j in unused]
+    parts = [
+        pd.DataFrame({"": labels, **{name: plain_values(batch.column(k)) for k, name in enumerate(names)}})
+        for batch, _, labels in (table.pieces(list(unused), Problems()) if unused else ())
+    ]
+    for name in names if parts and table.group is not None else ():
+        cells = pd.concat([part[["", name]] for part in parts])
+        if cells.duplicated().any():
             continue  # a value occurs twice within a group: it identifies nobody
-        for first, second in combinations(values, 2):
-            shared, fewest = len(values[first] & values[second]), min(len(values[first]), len(values[second]))
+        for (first, one), (second, other) in combinations(cells.groupby("")[name], 2):
+            shared, fewest = len(set(one) & set(other)), min(len(one), len(other))
             if fewest >= MIN_GROUP_ROWS and shared > MAX_SHARED * fewest:
-                name = table.names[column]
                 raise InputError(
                     f"group: {shared} values of {name!r} occur both in {first!r} and in {second!r}, as if the same "
                     "people were measured again; groups must be different people, because their answers are taken to "

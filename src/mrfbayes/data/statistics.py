@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.checks import numbers
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.data.coding import MISSING_CODE, check_same_coding, is_plain
 from mrfbayes.data.deciding import CodingFindings
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, column_bytes, pattern_table, patterns_of
 from mrfbayes.data.tally import IncompleteRows, IncompleteTally, Tally, missing_note, missing_warnings, refuse_hidden
-from mrfbayes.data.values import listed, numbers_of
+from mrfbayes.data.values import listed
 from mrfbayes.model.factors import FactorGroup
 from mrfbayes.model.field import Model, factors_per_block
 from mrfbayes.model.lowering import EdgeFinder
@@ -147,7 +148,7 @@ class Statistics:
         >>> mb.Statistics.from_counts(mb.grid(1, 2), [70], 100).mean
         array([0.7])
         """
-        array = numbers_of(counts, "counts")
+        array = numbers("counts", counts)
         if array.shape != (model.n_parameters,):
             expected = f"expected ({model.n_parameters},), in the order of model.parameters"
             raise InputError(f"counts has shape {array.shape}: {expected}.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -110,7 +112,7 @@ class Column:
     texts: Mapping[float, str] | None = None  # names of values, as SPSS and Stata files have them
     marks: frozenset[Value] = frozenset()  # values that the user declared missing
     first: dict[Value, str] = field(default_factory=dict)  # source:row of the first cell that holds a value
-    counts: dict[Value, int] = field(default_factory=dict)
+    counts: Counter[Value] = field(default_factory=Counter)
     n_missing: int = 0
     overflow: bool = False
     strange: str = ""  # what is wrong with a value that is neither number nor text
@@ -118,7 +120,7 @@ class Column:
     @property
     def n_observed(self) -> int:
         """Number of cells that are not missing."""
-        return sum(self.counts.values())
+        return self.counts.total()
 
     @property
     def is_text(self) -> bool:
@@ -133,69 +135,56 @@ class Column:
         """Take in column ``j`` of a batch."""
         if self.overflow or self.strange:
             return
-        values, rows, where = batch.column(j), batch.rows, batch.where or self.where
-        if isinstance(values, Coded):
-            for code, count in enumerate(np.bincount(values.codes, minlength=len(values.labels)).tolist()):
-                if count:
-                    found = as_value(values.labels[code])
-                    row = -1 if found in self.first else int(rows[int(np.argmax(values.codes == code))])
-                    self._count(found, count, f"{where}:{row}")
-        elif values.dtype.kind in "OUS":
-            self._see_objects(values.tolist(), rows, where)
-        else:
-            self._see_numbers(values, rows, where)
+        values, where = batch.column(j), batch.where or self.where
+        for value, count, position in _distinct(values):
+            known = as_value(value)
+            if known is None and not is_missing(value):
+                kind = f"{str(value)[:40]!r} is of type {type(value).__name__}"
+                place = f"{where}:{batch.rows[position()]}:{self.name}"
+                self.strange = f"{place}: {kind}; expected whole numbers or text labels."
+                return
+            if known is None or known in self.marks:
+                self.n_missing += count
+            elif known in self.first or len(self.first) < MAX_DISTINCT:
+                if known not in self.first:
+                    self.first[known] = f"{where}:{batch.rows[position()]}"
+                self.counts[known] += count
+            else:
+                self.overflow = True
 
     def joined(self, other: Column) -> Column:
         """What this column and a later part of it hold together."""
-        both = replace(self, first={**other.first, **self.first}, counts=dict(self.counts))
-        for value, count in other.counts.items():
-            both.counts[value] = both.counts.get(value, 0) + count
+        both = replace(self, first={**other.first, **self.first}, counts=self.counts + other.counts)
         both.n_missing += other.n_missing
         both.overflow |= other.overflow or len(both.first) > MAX_DISTINCT
         both.strange = self.strange or other.strange
         both.marks |= other.marks
         return both
 
-    def _see_numbers(self, values: np.ndarray, rows: np.ndarray, where: str) -> None:
-        if values.dtype.kind == "f" and (absent := np.isnan(values)).any():
-            self.n_missing += int(absent.sum())
-            values, rows = values[~absent], rows[~absent]
-        for value, count in zip(*distinct_numbers(values), strict=True):
-            row = -1 if value in self.first else int(rows[int(np.argmax(values == value))])
-            self._count(float(value), count, f"{where}:{row}")
 
-    def _see_objects(self, values: list[object], rows: np.ndarray, where: str) -> None:
-        counts: dict[object, int] = {}
+def _distinct(values: Values) -> Iterator[tuple[object, int, Callable[[], int]]]:
+    """Distinct cells of a column with their numbers; the third entry finds the first of them."""
+    if isinstance(values, Coded):
+        counts = np.bincount(values.codes, minlength=len(values.labels)).tolist()
+        for code in np.flatnonzero(counts).tolist():
+            yield values.labels[code], counts[code], partial(_first, values.codes, code)
+    elif values.dtype.kind in "OUS":
+        cells = values.tolist()
         try:
-            for value in values:
-                counts[value] = counts.get(value, 0) + 1
+            counter = Counter(cells)
         except TypeError:  # a list or a dictionary in a cell
-            k = next(k for k, value in enumerate(values) if isinstance(value, (list, dict, set, np.ndarray)))
-            self._refuse(values[k], f"{where}:{rows[k]}")
-            return
-        for value, count in counts.items():
-            found = as_value(value)
-            if found is None and not is_missing(value):
-                self._refuse(value, f"{where}:{rows[values.index(value)]}")
-                return
-            row = -1 if found is None or found in self.first else int(rows[values.index(value)])
-            self._count(found, count, f"{where}:{row}")
-
-    def _count(self, value: Value | None, count: int, place: str) -> None:
-        """Take in ``count`` cells with one value, None where they are missing."""
-        if value is None or value in self.marks:
-            self.n_missing += count
-        elif value in self.first or len(self.first) < MAX_DISTINCT:
-            self.first.setdefault(value, place)
-            self.counts[value] = self.counts.get(value, 0) + count
+            k = next(k for k, cell in enumerate(cells) if isinstance(cell, (list, dict, set, np.ndarray)))
+            yield cells[k], 1, lambda: k
         else:
-            self.overflow = True
+            for cell, count in counter.items():
+                yield cell, count, partial(cells.index, cell)
+    else:
+        for number, count in zip(*distinct_numbers(values), strict=True):
+            yield float(number), count, partial(_first, values, number)
 
-    def _refuse(self, value: object, place: str) -> None:
-        self.strange = (
-            f"{place}:{self.name}: {str(value)[:40]!r} is of type {type(value).__name__}; expected whole numbers or "
-            "text labels."
-        )
+
+def _first(values: np.ndarray, value: float) -> int:
+    return int(np.argmax(values == value))
 
 
 def distinct_numbers(values: np.ndarray) -> tuple[list[float], list[int]]:
@@ -270,14 +259,6 @@ def unmasked(x: object) -> np.ndarray:
     values = np.array(x.data, dtype=object)
     values[np.ma.getmaskarray(x)] = None
     return values
-
-
-def numbers_of(values: object, name: str) -> np.ndarray:
-    """An array of numbers, NaN where they are masked."""
-    try:
-        return np.array(unmasked(values), dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: expected numbers, got {type(values).__name__}.") from None
 
 
 def same_rows(argument: str, given: object, x: object) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import numbers
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -110,10 +111,7 @@ class Chart:
 
     def check(self, theta: object, model: Model, name: str) -> np.ndarray:
         """``theta`` as a (p,) float array inside the parameter space, or an `InputError` that says what is wrong."""
-        try:
-            array = np.array(theta, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"{name}: expected {self.n_parameters} numbers, got {type(theta).__name__}.") from None
+        array = numbers(name, theta)
         if array.ndim == 0:
             array = np.full(self.n_parameters, float(array))
         if array.shape != (self.n_parameters,):

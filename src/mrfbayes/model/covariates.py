@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.factors import FactorGroup
 from mrfbayes.model.field import FieldArrays, Model
@@ -109,8 +110,7 @@ class CovariateModel(Model):
         cls, field: Model, covariates: Sequence[Covariate], effects: Effects, offset: str | None, n_designs: int
     ) -> CovariateModel:
         """The model; `InputError` where it makes no sense."""
-        if effects not in EFFECTS:
-            raise InputError(f"covariates = {effects!r}: choose 'thresholds' or 'couplings'.")
+        one_of("covariates", effects, EFFECTS)
         if not any(group.arity == 1 for group in field.groups):
             raise InputError("covariates act on thresholds: make the field with fields=True.")
         moved = [group.block for group in field.groups if group.arity == 1 or effects == "couplings"]

@@ -38,11 +38,11 @@ def read_edges(
     edges: object, nodes: Iterable[object] | None, merge_edges: bool
 ) -> tuple[tuple[str, ...], np.ndarray, bool]:
     """Names of the nodes, (m, 2) indices of distinct pairs, and whether the names are the user's own."""
-    places: Sequence[str] | None = None
+    problems, places = Problems(), None
     if isinstance(edges, (str, PathLike)):
         from mrfbayes.model.formats import read_graph
 
-        edges, file_nodes, places = read_graph(edges)
+        edges, file_nodes, places = read_graph(edges, problems)
         nodes = file_nodes if nodes is None else nodes
     elif isinstance(edges, GraphLike):
         if edges.is_directed():
@@ -62,22 +62,22 @@ def read_edges(
         order = list(dict.fromkeys(ends))
     names = tuple(str(name) for name in order)
     if not names:
+        problems.refuse()
         raise InputError("edges is empty and no nodes are given: a field has at least one node.")
     check_names(names)
     index = {name: i for i, name in enumerate(names)}
-    problems = Problems()
-    for end in dict.fromkeys(ends):
-        if str(end) not in index:
-            hint = (
-                " (are nodes counted from 0 here and from 1 there?)"
-                if integral and str(int(str(end)) - 1) in index
-                else ""
-            )
-            problems.add(f"edges: node {end!r} is not among nodes=; add it or correct the edge{hint}.")
-    problems.refuse()
+    unknown = [end for end in dict.fromkeys(ends) if str(end) not in index]
+    for end in unknown:
+        is_off_by_one = integral and str(int(str(end)) - 1) in index
+        hint = " (are nodes counted from 0 here and from 1 there?)" if is_off_by_one else ""
+        problems.add(f"edges: node {end!r} is not among nodes=; add it or correct the edge{hint}.")
+    if unknown:
+        problems.refuse()
     pairs = [(index[str(u)], index[str(v)]) for u, v in listed]
     is_named = not (integral and all(isinstance(name, (int, np.integer)) for name in order))
-    return names, _distinct_pairs(pairs, names, merge_edges, places), is_named
+    rows = _distinct_rows(pairs, names, merge_edges, places, problems)
+    problems.refuse()
+    return names, np.array([pairs[row] for row in rows], dtype=np.int64).reshape(-1, 2), is_named
 
 
 def _listed_edges(edges: object) -> list[tuple[object, object]]:
@@ -122,12 +122,15 @@ def _check_node(node: object, where: str) -> None:
         raise InputError(f"{where}: {node!r} is a {type(node).__name__}; a node is a name or a whole number.")
 
 
-def _distinct_pairs(
-    pairs: Sequence[tuple[int, int]], names: Sequence[str], merge_edges: bool, places: Sequence[str] | None
-) -> np.ndarray:
-    """(m, 2) the pairs without loops and repetitions, which are refused with their ``places``, or merged."""
+def _distinct_rows(
+    pairs: Sequence[tuple[int, int]],
+    names: Sequence[str],
+    merge_edges: bool,
+    places: Sequence[str] | None,
+    problems: Problems,
+) -> Iterable[int]:
+    """The first row of every pair; loops, and repetitions that are not merged, are added to ``problems``."""
     first: dict[tuple[int, int], int] = {}
-    problems = Problems()
 
     def place(row: int) -> str:
         return places[row] if places else f"edges[{row}]"
@@ -139,8 +142,7 @@ def _distinct_pairs(
         elif before != row and not merge_edges:
             what = f"edge {names[u]!r}, {names[v]!r} repeats {place(before)}"
             problems.add(f"{place(row)}: {what}; remove it, or merge edges (merge_edges=True, --merge-edges).")
-    problems.refuse()
-    return np.array([pairs[row] for row in first.values()], dtype=np.int64).reshape(-1, 2)
+    return first.values()
 
 
 def check_states(states: object, where: str) -> int:

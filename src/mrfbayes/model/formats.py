@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.plain_text import spreadsheet_cell, visible
 from mrfbayes.model.factors import Factor
@@ -28,10 +29,12 @@ _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 Edges = list[tuple[str, str]] | list[tuple[int, int]]
 
 
-def read_graph(path: str | PathLike[str]) -> tuple[Edges, list[str] | list[int] | None, list[str] | None]:
+def read_graph(
+    path: str | PathLike[str], problems: Problems
+) -> tuple[Edges, list[str] | list[int] | None, list[str] | None]:
     """Edges, nodes where the file lists them, and places of edges that have a line, of a graph file.
 
-    The file is an edge list (CSV or TSV), GraphML or UAI.
+    The file is an edge list (CSV or TSV), GraphML or UAI; lines that are no edges are added to ``problems``.
 
     An edge list has two columns, one edge per line, with or without a header; node ids are ints if all are whole
     numbers. The kind of file follows from its ending: .graphml and .xml, .uai, anything else is an edge list.
@@ -45,7 +48,7 @@ def read_graph(path: str | PathLike[str]) -> tuple[Edges, list[str] | list[int] 
         states, factors = _parse_uai(text, name)
         pairs = {(min(scope), max(scope)): None for scope, _ in factors if len(scope) == 2}
         return list(pairs), list(range(len(states))), None
-    edges, places = _parse_edge_list(text, name)
+    edges, places = _parse_edge_list(text, name, problems)
     return edges, None, places
 
 
@@ -76,13 +79,13 @@ def read_text(name: str) -> str:
         ) from None
 
 
-def _parse_edge_list(text: str, name: str) -> tuple[Edges, list[str]]:
+def _parse_edge_list(text: str, name: str, problems: Problems) -> tuple[Edges, list[str]]:
     if not text.strip():
         raise InputError(f"{name}: the file is empty; expected one edge per line, as in 'a,b'.")
     first = next(line for line in text.splitlines() if line.strip())
     delimiter = next((mark for mark in ("\t", ",", ";", " ") if mark in first.strip()), ",")
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
-    pairs, places, problems = [], [], Problems()
+    pairs, places = [], []
     try:
         for fields in reader:
             cells, place = [cell.strip() for cell in fields], f"{name}:{reader.line_num}"
@@ -100,10 +103,9 @@ def _parse_edge_list(text: str, name: str) -> tuple[Edges, list[str]]:
                 places.append(place)
     except csv.Error as problem:
         raise InputError(f"{name}:{reader.line_num}: {problem}; close the quote or remove it.") from None
-    problems.refuse()
     if pairs and _is_header(pairs):
         pairs, places = pairs[1:], places[1:]
-    if not pairs:
+    if not pairs and not problems:
         raise InputError(f"{name}: no edges, only a header; expected one edge per line after it.")
     return whole_numbers(pairs) or pairs, places
 
@@ -297,8 +299,7 @@ def edge_table(model: Model, values: np.ndarray) -> pd.DataFrame:
 def export_text(model: Model, log_odds: np.ndarray | None, form: str) -> str:
     """The field at ``log_odds`` (p,) as text in one of `EXPORT_FORMATS`; None for a graph without couplings."""
     makers = {"graphml": _graphml, "uai": _uai, "dimod": _dimod, "edges": _edge_list}
-    if form not in makers:
-        raise InputError(f"format {form!r}: choose one of {', '.join(EXPORT_FORMATS)}.")
+    one_of("format", form, EXPORT_FORMATS)
     if log_odds is None:
         return _graphml(model, None)
     return makers[form](model, np.asarray(log_odds, dtype=float))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import numbers
 from mrfbayes.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -122,10 +123,7 @@ def _number(value: object, name: str) -> float:
 
 
 def _array(values: object, name: str) -> np.ndarray:
-    try:
-        array = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: expected numbers, got {type(values).__name__}.") from None
+    array = numbers(name, values)
     if not np.isfinite(array).all():
         raise InputError(f"{name}: must be finite numbers.")
     return array
