@@ -13,8 +13,7 @@ import pytest
 from matplotlib import rc_context
 
 import mrfbayes as mb
-from mrfbayes.base.html import facts, grid
-from mrfbayes.base.plain_text import print_anywhere, spreadsheet_cell, visible
+from mrfbayes.base.plain_text import facts, grid, print_anywhere, spreadsheet_cell, visible
 from mrfbayes.cli.files import write_rows
 from mrfbayes.model.formats import EXPORT_FORMATS, export_text
 from mrfbayes.plots.saving import write_table

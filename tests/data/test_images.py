@@ -8,7 +8,7 @@ import pytest
 from matplotlib.image import imsave
 
 import mrfbayes as mb
-from mrfbayes.data.images import read_image
+from mrfbayes.data.sources import read_image
 
 IMAGES = np.random.default_rng(4).integers(0, 2, size=(7, 3, 4))
 

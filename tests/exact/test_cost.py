@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.base.memory import describe_bytes, memory_limit
+from mrfbayes.base.checks import describe_bytes, memory_limit
 from mrfbayes.exact import choice, contract
 from mrfbayes.exact.choice import is_feasible, least_width, recursion
 from mrfbayes.exact.contract import TooLarge

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.base import memory
+from mrfbayes.base import checks
 from mrfbayes.model.build import complete
 
 PAIR = [("a", "b")]
@@ -108,7 +108,7 @@ def test_what_does_not_fit_is_refused_before_it_is_made(monkeypatch):
         mb.grid(10**30, 3)
     with pytest.raises(mb.CostError, match=r"1,000,000 variables .*499,999,500,000 edges"):
         complete(range(10**6))
-    monkeypatch.setattr(memory, "memory_limit", lambda: 10_000)
+    monkeypatch.setattr(checks, "memory_limit", lambda: 10_000)
     with pytest.raises(mb.CostError, match="a graph of 100 edges would take"):
         mb.graph(np.stack([np.arange(100), np.arange(100) + 1], axis=1))
 

@@ -8,7 +8,7 @@ import pytest
 import mrfbayes as mb
 import oracles
 import small_fields
-from mrfbayes.base import memory
+from mrfbayes.base import checks
 from mrfbayes.exact.held import HeldField
 from mrfbayes.model.schema import Schema, Variable
 
@@ -160,7 +160,7 @@ def test_cost_is_refused_before_memory_is_taken(monkeypatch):
     model = mb.complete(list("abcdefghijklmn"))
     with pytest.raises(mb.CostError, match="configurations"):
         mb.joint(mb.graph([(i, i + 1) for i in range(20)]), 0.6, map(str, range(20)))
-    limit = memory.memory_limit()
+    limit = checks.memory_limit()
     monkeypatch.setattr("mrfbayes.exact.contract.memory_limit", lambda: 1000)
     with pytest.raises(mb.CostError, match="simulate"):
         mb.most_probable(model, 0.6)

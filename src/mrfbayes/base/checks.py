@@ -1,13 +1,17 @@
-"""Checks of arguments that several packages need."""
+"""Checks of arguments that several packages need, and refusals of what would not fit into memory."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import CostError, InputError
 
 
 def whole(name: str, value: object, least: int = 1) -> int:
@@ -50,3 +54,33 @@ def interval_ends(ci_prob: object) -> tuple[float, float]:
     if not isinstance(ci_prob, (float, np.floating)) or not 0 < ci_prob < 1:
         raise InputError(f"ci_prob = {ci_prob!r}: give a probability between 0 and 1, such as 0.9.")
     return (1 - float(ci_prob)) / 2, (1 + float(ci_prob)) / 2
+
+
+@cache
+def memory_limit() -> int:
+    """Bytes that one piece of work may take: half of what this machine, or the container, has."""
+    try:
+        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system says
+        limit = 8 * 2**30
+    with suppress(OSError, ValueError):  # no such group, or "max"
+        limit = min(limit, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return limit // 2
+
+
+def require_memory(n_bytes: int, what: str, instead: str) -> None:
+    """Refuse ``what`` with a `CostError` where it takes more than `memory_limit`; ``instead`` says what to do."""
+    if n_bytes > memory_limit():
+        raise CostError(
+            f"{what} would take {describe_bytes(int(n_bytes))} of memory (limit {describe_bytes(memory_limit())}): "
+            f"{instead}."
+        )
+
+
+def describe_bytes(n_bytes: int) -> str:
+    """Bytes for people: "1.5 GiB", or as a power of two past any memory."""
+    if n_bytes >= 2**60:
+        return f"2^{n_bytes.bit_length() - 1} bytes"
+    power = max(0, (n_bytes.bit_length() - 1) // 10)
+    unit = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")[power]
+    return f"{n_bytes / 2 ** (10 * power):.1f} {unit}" if power else f"{n_bytes} bytes"

@@ -12,9 +12,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.kernels.calibration.blocks import fill_blocks, local_spread, local_third
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import BitChains, Chains

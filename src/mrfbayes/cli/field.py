@@ -161,7 +161,7 @@ def read_mask(path: Path) -> np.ndarray:
     """Zeros and ones from a CSV, PNG or NPY file."""
     import numpy as np
 
-    from mrfbayes.data.images import is_image, read_image
+    from mrfbayes.data.sources import is_image, read_image
 
     if is_image(str(path)):
         array = read_image(str(path))

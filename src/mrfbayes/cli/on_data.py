@@ -100,7 +100,7 @@ def fit(
 def info(data: DataOptions, common: Common) -> None:
     """Say what a file holds, what its model costs by each method, and what is recommended; nothing is computed."""
     import mrfbayes as mb
-    from mrfbayes.base.memory import describe_bytes
+    from mrfbayes.base.checks import describe_bytes
     from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.engines.auto import choose_method
     from mrfbayes.exact.cost import describe_seconds

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 import numpy as np
 
 from mrfbayes.base.errors import InputError, Problems
-from mrfbayes.base.html import grid
+from mrfbayes.base.plain_text import grid
 from mrfbayes.base.types import ColumnsLike, DataLike, LevelsLike, MarksLike
 from mrfbayes.data.coded_table import CodedTable
 from mrfbayes.data.coding import Encoder, UnknownValueError

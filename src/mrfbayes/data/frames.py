@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mrfbayes.base.checks import require_package
+from mrfbayes.base.checks import describe_bytes, require_package
 from mrfbayes.base.errors import CostError, InputError, Problems
-from mrfbayes.base.memory import describe_bytes
 from mrfbayes.data.values import Batch, Codebook, Source, as_value, check_columns
 
 if TYPE_CHECKING:
@@ -120,7 +119,8 @@ class FrameTable(Source):
             rows = start + np.arange(len(part))
             start += len(part)
             series = [part[:, j] for j in range(part.shape[1])]
-            is_array = self._lazy is not None and all(_is_small(one.dtype) and not one.null_count() for one in series)
+            is_whole = all(_kind(one.dtype) == "integers" and not one.null_count() for one in series)
+            is_array = self._lazy is not None and is_whole
             yield Batch(np.asarray(part.to_numpy()) if is_array else [column_values(one) for one in series], rows)
 
     def _parts(self, columns: Sequence[int]) -> Iterator[Frame]:
@@ -143,67 +143,56 @@ class FrameTable(Source):
 
 
 def parquet(path: Path, where: str) -> FrameTable:
-    """A Parquet file, checked to be whole before polars sees it."""
-    return _parquet([path], where, _whole_size(path, where))
-
-
-def parquet_folder(path: Path, where: str) -> FrameTable:
-    """All Parquet files in a folder and the folders in it, in the order of their names, as one table.
+    """A Parquet file, or all those in a folder and the folders in it, in the order of their names, as one table.
 
     What begins with a dot or an underscore is left out: programs that write such folders put notes there.
     """
-    below = sorted(file.relative_to(path) for file in path.rglob("*") if file.suffix.lower() in PARQUET)
-    files = [path / name for name in below if not any(part[0] in "._" for part in name.parts)]
-    files = [file for file in files if file.is_file()]
+    import polars as pl
+
+    files = [path]
+    if path.is_dir():
+        below = sorted(file.relative_to(path) for file in path.rglob("*") if file.suffix.lower() in PARQUET)
+        files = [path / name for name in below if not any(part[0] in "._" for part in name.parts)]
+        files = [file for file in files if file.is_file()]
     if not files:
         raise InputError(f"{where}: this folder holds no Parquet files; give a folder that does, or a CSV file.")
-    size = sum(_whole_size(file, str(file)) for file in files)
-    schemas = [FrameTable(_scan([file]), str(file)).names for file in files]
-    for file, names in zip(files, schemas, strict=True):
-        if names != schemas[0]:
+    size = sum(_whole_size(file, where if file == path else str(file)) for file in files)
+    names = [FrameTable(_scan([file]), str(file)).names for file in files] if len(files) > 1 else []
+    for file, own in zip(files, names, strict=False):
+        if own != names[0]:
             raise InputError(f"{file}: its columns are not those of {files[0]}; a folder is one table: move it away.")
-    return _parquet(files, where, size)
-
-
-def _whole_size(path: Path, where: str) -> int:
-    """Bytes of a file that begins and ends like Parquet."""
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as stream:
-            head = stream.read(4)
-            stream.seek(max(0, size - 4))
-            tail = stream.read(4)
-    except OSError as problem:
-        raise InputError(f"{where}: {problem.strerror or problem}; check the path.") from None
-    if not size:
-        raise InputError(f"{where}: the file is empty; expected a Parquet file.")
-    if head != b"PAR1":
-        raise InputError(f"{where}: starts with {head!r}, not with the mark of Parquet; is it another kind of file?")
-    if tail != b"PAR1" or size < 12:
-        raise InputError(f"{where}: the mark at the end of the file is missing, so it is truncated; write it again.")
-    return size
-
-
-def _scan(paths: Sequence[Path]) -> pl.LazyFrame:
-    import polars as pl
-
-    return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
-
-
-def _parquet(paths: Sequence[Path], where: str, size: int) -> FrameTable:
-    import polars as pl
-
     with _polars_errors(where):
-        frame = _scan(paths)
-        table = FrameTable(frame, where, 1, orders=_orders_of_pandas(paths[0]) if len(paths) == 1 else None)
-        n_rows = int(frame.select(pl.len()).collect().item())
-    cells = n_rows * table.n_columns
+        frame = _scan(files)
+        table = FrameTable(frame, where, 1, orders=_orders_of_pandas(files[0]) if len(files) == 1 else None)
+        cells = int(frame.select(pl.len()).collect().item()) * table.n_columns
     if cells > BOMB_CELLS and cells > BOMB_CELLS_PER_BYTE * size:
         raise CostError(
             f"{where}: {size:,} bytes hold {cells:,} values, {describe_bytes(cells)} as states; refused as a "
             "compressed bomb. Give equal rows once, with a weights column."
         )
     return table
+
+
+def _whole_size(path: Path, where: str) -> int:
+    """Bytes of a file that begins and ends like Parquet."""
+    try:
+        content = np.memmap(path, dtype=np.uint8, mode="r")
+    except OSError as problem:
+        raise InputError(f"{where}: {problem.strerror or problem}; check the path.") from None
+    except ValueError:
+        raise InputError(f"{where}: the file is empty; expected a Parquet file.") from None
+    head, tail = content[:4].tobytes(), content[-4:].tobytes()
+    if head != b"PAR1":
+        raise InputError(f"{where}: starts with {head!r}, not with the mark of Parquet; is it another kind of file?")
+    if tail != b"PAR1" or content.size < 12:
+        raise InputError(f"{where}: the mark at the end of the file is missing, so it is truncated; write it again.")
+    return content.size
+
+
+def _scan(paths: Sequence[Path]) -> pl.LazyFrame:
+    import polars as pl
+
+    return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
 
 
 def _orders_of_pandas(path: Path) -> dict[str, Order]:
@@ -238,33 +227,25 @@ def _polars_errors(where: str) -> Iterator[None]:
         raise InputError(f"{where}: cannot be read ({text}); is the file damaged or truncated?") from None
 
 
-def _is_plain(dtype: DType) -> bool:
+def _kind(dtype: DType) -> str:
+    """What a column of this type holds; empty where it is no variable."""
     import narwhals as nw
 
-    return bool(dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean)
-
-
-def _is_small(dtype: DType) -> bool:
-    """Whether these are integers that NumPy knows."""
-    import narwhals as nw
-
-    return dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128)
-
-
-def _is_text(dtype: DType) -> bool:
-    import narwhals as nw
-
-    return dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
+    if dtype in (nw.Int128, nw.UInt128):
+        return "large integers"  # which NumPy does not know
+    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown):
+        return "text"
+    is_number = dtype.is_float() or dtype == nw.Boolean
+    return "integers" if dtype.is_integer() else "numbers" if is_number else "nothing" if str(dtype) == "Null" else ""
 
 
 def _refuse_types(dtypes: Mapping[str, DType], where: str) -> None:
     """Columns hold numbers, booleans or text; others are named, all of them."""
     problems = Problems()
     for name, dtype in dtypes.items():
-        if not (_is_plain(dtype) or _is_text(dtype) or str(dtype) == "Null"):
-            problems.add(
-                f"{where}:{name}: column of type {dtype}; give whole numbers, booleans or text, or leave it out."
-            )
+        if not _kind(dtype):
+            what = f"column of type {dtype}; give whole numbers, booleans or text, or leave it out"
+            problems.add(f"{where}:{name}: {what}.")
     problems.refuse()
 
 
@@ -272,21 +253,21 @@ def column_values(series: Series) -> np.ndarray:
     """A narwhals series as numbers (NaN where missing) or as Python objects (None where missing)."""
     import narwhals as nw
 
-    absent = np.asarray(series.is_null().to_numpy(), dtype=bool)
-    if _is_plain(series.dtype):
-        if series.dtype.is_integer() and not _is_small(series.dtype):
-            series = series.cast(nw.Float64)
-        if not absent.any():
-            values = np.asarray(series.to_numpy())
-            return values if values.dtype.kind in "buif" else values.astype(float)
-        filled = np.array(series.fill_null(False if series.dtype == nw.Boolean else 0).to_numpy(), dtype=float)
-        filled[absent] = np.nan
-        return filled
-    values = np.full(len(series), None, dtype=object)
-    if _is_text(series.dtype):  # else of type Null
-        values[:] = series.to_list()
-        values[absent] = None
-    return values
+    absent, kind = np.asarray(series.is_null().to_numpy(), dtype=bool), _kind(series.dtype)
+    if kind in ("text", "nothing"):
+        values = np.full(len(series), None, dtype=object)
+        if kind == "text":
+            values[:] = series.to_list()
+            values[absent] = None
+        return values
+    if kind == "large integers":
+        series = series.cast(nw.Float64)
+    if not absent.any():
+        values = np.asarray(series.to_numpy())
+        return values if values.dtype.kind in "buif" else values.astype(float)
+    filled = np.array(series.fill_null(False if series.dtype == nw.Boolean else 0).to_numpy(), dtype=float)
+    filled[absent] = np.nan
+    return filled
 
 
 def _categories(series: Series) -> tuple[tuple[object, ...] | None, bool]:

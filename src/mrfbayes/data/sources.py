@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from mrfbayes.base.checks import require_memory
 from mrfbayes.base.errors import InputError, Problems
-from mrfbayes.base.memory import require_memory
-from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, parquet, parquet_folder
-from mrfbayes.data.images import image_table, is_image, read_images
+from mrfbayes.data.frames import PARQUET, ArrayTable, ColumnsTable, FrameTable, parquet
 from mrfbayes.data.reading import plain_values
 from mrfbayes.data.values import Batch, Codebook, Source, check_columns, is_missing, listed, unmasked
+from mrfbayes.model.edges import pixel_names
 
 if TYPE_CHECKING:
     import xarray as xr
     from dask.array import Array
     from dask.dataframe import DataFrame
+
 
 Collection: TypeAlias = "DataFrame | Array"
 _UNKNOWN = "__UNKNOWN_CATEGORIES__"  # what Dask calls categories that it has not looked at
@@ -38,7 +39,7 @@ def open_source(x: object, delimiter: str | None = None, sheet: str | int | None
         name, value = ("delimiter", delimiter) if sheet is None else ("sheet", sheet)
         raise InputError(f"{name} = {value!r} is for files; x is a {type(x).__name__}: leave it out.")
     if is_collection(x):
-        return DaskTable(x, lambda part: open_source(part))
+        return DaskTable(x)
     if type(x).__module__.split(".")[0] == "xarray" and hasattr(x, "dims") and not hasattr(x, "data_vars"):
         x, names = _named_axes(cast("xr.DataArray", x))
         if names is not None:
@@ -161,12 +162,10 @@ def open_file(path: Path, where: str, delimiter: str | None = None, sheet: str |
     suffix = path.suffix.lower()
     if sheet is not None and suffix not in EXCEL:
         raise InputError(f"sheet = {sheet!r} is for workbooks; {where} is none: leave it out.")
-    if path.is_dir():
-        return parquet_folder(path, where)
     if not path.exists():
         hint = "; download it first" if "://" in where else "; check the path"
         raise InputError(f"{where}: no such file{hint}.")
-    if suffix in PARQUET:
+    if suffix in PARQUET or path.is_dir():
         return parquet(path, where)
     if suffix in EXCEL:
         return read_excel(path, where, sheet)
@@ -179,25 +178,23 @@ def open_file(path: Path, where: str, delimiter: str | None = None, sheet: str |
 
 def _named_rows(rows: Sequence[object]) -> dict[str, np.ndarray] | None:
     """Columns by name from rows whose cells have names, in whatever order; None where they have none."""
-    names = _cell_names(rows[0]) if rows else None
-    if names is None:
+    first = _by_name(rows[0]) if rows else None
+    if first is None:
         return None
-    columns = {name: np.empty(len(rows), dtype=object) for name in names}
-    for k, row in enumerate(rows):
-        own = _cell_names(row)
-        if own is None or sorted(own) != sorted(names):
+    columns = {name: np.empty(len(rows), dtype=object) for name in first}
+    for k, row in enumerate(map(_by_name, rows)):
+        if row is None or row.keys() != first.keys():
             raise InputError(f"x: row {k} has other names than row 0; give every row the same ones.")
-        cells = row.values() if isinstance(row, Mapping) else cast("Iterable[object]", row)
-        for name, cell in zip(own, cells, strict=True):
+        for name, cell in row.items():
             columns[name][k] = cell
     return columns
 
 
-def _cell_names(row: object) -> tuple[str, ...] | None:
-    names = tuple(row) if isinstance(row, Mapping) else getattr(row, "_fields", getattr(row, "index", None))
-    if names is None or callable(names) or not all(isinstance(name, str) for name in names):
-        return None
-    return tuple(names)
+def _by_name(row: object) -> Mapping[str, object] | None:
+    """The cells of a mapping, of a named tuple, or of a Series with names."""
+    to_dict = getattr(row, "_asdict", getattr(row, "to_dict", None))
+    named = row if isinstance(row, Mapping) else to_dict() if callable(to_dict) else None
+    return named if isinstance(named, Mapping) and all(isinstance(name, str) for name in named) else None
 
 
 def is_collection(x: object) -> bool:
@@ -208,13 +205,13 @@ def is_collection(x: object) -> bool:
 class DaskTable(Source):
     """A Dask data frame or array (n, d); rows are numbered from 0 in each partition, which messages name."""
 
-    def __init__(self, x: Collection, opened: Callable[[object], Source]) -> None:
+    def __init__(self, x: Collection) -> None:
         is_table = hasattr(type(x), "columns")
         if not is_table and (not hasattr(type(x), "rechunk") or x.ndim != 2):
             raise InputError(f"x is a {type(x).__name__}; of Dask's collections give a data frame, or an array (n, d).")
         self.where = "x"
-        self._x, self._opened, self._is_table = x, opened, is_table
-        self._meta = opened(x._meta if is_table else np.zeros((0, x.shape[1]), dtype=x.dtype))
+        self._x, self._is_table = x, is_table
+        self._meta = open_source(x._meta if is_table else np.zeros((0, x.shape[1]), dtype=x.dtype))
         self.names, self.n_columns = self._meta.names, self._meta.n_columns
 
     def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
@@ -230,8 +227,7 @@ class DaskTable(Source):
         else:
             parts = self._x.rechunk({1: -1})[:, list(columns)].to_delayed().ravel()
         for number, part in enumerate(parts):
-            source = self._opened(part.compute())
-            for batch in source.batches(range(len(columns)), problems):
+            for batch in open_source(part.compute()).batches(range(len(columns)), problems):
                 yield Batch(batch.columns, batch.rows, f"x, partition {number}")
 
 
@@ -313,3 +309,66 @@ def _check_alike(first: Source, other: Source) -> None:
     absent = [name for name in first.names or () if name not in (other.names or ())]
     if absent:
         raise InputError(f"{other.where}: no column {absent[0]!r}, which {first.where} has: {same}.")
+
+
+IMAGES = {".png", ".npy"}
+MOST_PIXELS = 1 << 28
+
+
+def is_image(name: str) -> bool:
+    """Whether a file is called like one that this module reads."""
+    return Path(name).suffix.lower() in IMAGES
+
+
+def image_table(images: np.ndarray, where: str) -> ArrayTable:
+    """Images (n, rows, columns) as a table whose columns are called like the pixels of a grid."""
+    n, rows, columns = images.shape
+    names = pixel_names(np.arange(rows * columns), columns)
+    return ArrayTable(images.reshape(n, -1), where, names, (rows, columns))
+
+
+def read_images(paths: Sequence[str]) -> ArrayTable:
+    """Image files as one table; an NPY file of two dimensions is one image, as a PNG file is."""
+    parts: list[np.ndarray] = []
+    for path in paths:
+        images = read_image(path)
+        if images.ndim == 2:
+            images = images[None]
+        if images.ndim != 3:
+            raise InputError(f"{path}: shape {images.shape}; expected an image, or images (n, rows, columns).")
+        if not images.size:
+            raise InputError(f"{path}: shape {images.shape} has no pixels; give at least one image.")
+        if parts and images.shape[1:] != parts[0].shape[1:]:
+            sizes = [f"{rows} x {columns}" for rows, columns in (images.shape[1:], parts[0].shape[1:])]
+            raise InputError(f"{path}: {sizes[0]} pixels, {paths[0]} has {sizes[1]}: crop the images alike.")
+        parts.append(images)
+    size = sum(part.nbytes for part in parts)
+    require_memory(3 * size, f"{len(paths):,} images", "use fewer of them, or smaller ones")
+    where = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    return image_table(np.concatenate(parts), where)
+
+
+def read_image(path: str) -> np.ndarray:
+    """The greys of a PNG file, or the array of an NPY file."""
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file; check the path.")
+    try:
+        if Path(path).suffix.lower() == ".npy":
+            array = np.load(path, allow_pickle=False, mmap_mode="r")
+        else:
+            from matplotlib.image import imread
+
+            array = imread(path)
+    except Exception as problem:  # whatever a damaged head makes of a parser that is not ours
+        text = " ".join(str(problem).split())[:100]
+        raise InputError(f"{path}: cannot be read as an image ({text}).") from None
+    if array.size > MOST_PIXELS:
+        raise InputError(f"{path}: {array.size:,} pixels; cut the image into pieces.")
+    if array.dtype.kind not in "buif":
+        raise InputError(f"{path} holds {array.dtype}; expected numbers.")
+    if array.ndim == 3 and Path(path).suffix.lower() == ".png":
+        colours = array[..., :3]
+        if not (colours == colours[..., :1]).all():
+            raise InputError(f"{path}: a picture in colours; turn it into states first, one number per pixel.")
+        array = colours[..., 0]
+    return np.array(array)

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -338,7 +337,7 @@ def _from_tally(
         array.setflags(write=False)
     result = Statistics(
         *(model, tally.total, tally.n_rows, counts, tally.node_part, tally.edge_part, *kept, schema),
-        warnings=(*warnings, *_check_graph(model), *count_warnings),
+        warnings=(*warnings, *count_warnings),
         digest=tally.digest if incomplete is None else incomplete.digest(tally.digest),
         incomplete=incomplete,
         notes=(*notes, *count_notes),
@@ -349,30 +348,28 @@ def _from_tally(
     return result
 
 
-def _check_graph(model: Model) -> list[str]:
-    """Warnings about the graph."""
-    if not model.n_edges:
-        return ["the field has no edges: its variables are independent"] if model.n_nodes > 1 else []
-    alone = np.flatnonzero(np.diff(model.adjacency.offset) == 0)
-    return [_some(model, alone, "node has no edges", "nodes have no edges")] if alone.size else []
-
-
 def _check_counts(model: Model, tally: Tally, incomplete: IncompleteRows | None) -> tuple[list[str], list[str]]:
-    """Warnings and notes about the counts themselves."""
+    """Warnings and notes about the graph and the counts."""
     texts, notes = list[str](), list[str]()
+    alone = np.flatnonzero(np.diff(model.adjacency.offset) == 0)
+    if model.n_nodes > 1 and not model.n_edges:
+        texts.append("the field has no edges: its variables are independent")
+    elif model.n_nodes > 1 and alone.size:
+        texts.append(_some(model, alone, "node has no edges", "nodes have no edges"))
     is_tied = bool((factors_per_block(model) > 1).all())  # then one observation has many tosses of every coin
     n_rows = tally.n_rows + (0 if incomplete is None else incomplete.n_rows)
     if n_rows == 1 and not is_tied:
         texts.append("only one observation (n = 1): parameters that are not tied can hardly be learned from it")
-    offset = np.arange(0, 2 * model.n_nodes + 1, 2) if model.is_binary else model.lowering.node_offset
+    if n_rows == 1 and is_tied and incomplete is None:  # as good as its many edges, unless all of them agree
+        row = tally.kept()[0][0]
+        if model.n_nodes > 1 and (row == row[0]).all():
+            texts.append(f"all {row.size} nodes of the one observation are in state {row[0]}: no edge disagrees")
+        return texts, notes
+    cells, offset = tally.node_part, model.lowering.node_offset
     if model.is_binary:
-        cells = np.stack([tally.total - tally.node_part, tally.node_part], axis=1).ravel()
-    else:
-        cells = tally.node_part
+        cells = np.stack([tally.total - cells, cells], axis=1).ravel()
     if incomplete is not None:
         cells = cells + incomplete.seen_cells(model)
-    if n_rows == 1 and is_tied and incomplete is None:
-        return texts + _check_one_row(model, cells, offset), notes
     used = np.add.reduceat((cells > 0).astype(np.int64), offset[:-1])
     constant = np.flatnonzero(used == 1)
     if is_tied:
@@ -383,8 +380,7 @@ def _check_counts(model: Model, tally: Tally, incomplete: IncompleteRows | None)
         what = _some(model, constant, "column is constant", "columns are constant")
         notes.append(f"{what}: what touches them is left to the prior, and has no finite MLE")
     if (model.states > 2).all() and model.n_nodes > 1 and not cells[offset[:-1]].any():
-        r = int(model.states.max())
-        levels = list(range(1, r + 1))[:9]
+        levels = list(range(1, int(model.states.max()) + 1))[:9]
         texts.append(f"state 0 occurs in no column: if the values count from 1, pass levels={levels}")
     unused = np.flatnonzero((used > 1) & (used < model.states))
     if unused.size:
@@ -393,14 +389,6 @@ def _check_counts(model: Model, tally: Tally, incomplete: IncompleteRows | None)
         what = _some(model, unused, "column has an unused state", "columns have unused states")
         notes.append(f"{what} (state {state} of {model.nodes[i]!r} never occurs): kept, and left to the prior")
     return texts, notes
-
-
-def _check_one_row(model: Model, cells: np.ndarray, offset: np.ndarray) -> list[str]:
-    """One observation of a tied field is as good as its many edges, unless all its nodes are in the same state."""
-    states = np.array([int(np.argmax(cells[a:b])) for a, b in pairwise(offset.tolist())])
-    if model.n_nodes > 1 and (states == states[0]).all():
-        return [f"all {model.n_nodes} nodes of the one observation are in state {states[0]}: no edge disagrees"]
-    return []
 
 
 def _some(model: Model, which: np.ndarray, one: str, many: str) -> str:

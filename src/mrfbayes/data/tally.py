@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.checks import require_memory
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.patterns import DenseCells, PatternChunk, row_words
 from mrfbayes.data.values import listed

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.engines.base import Engine, EngineOutcome, Fields, Setup
 from mrfbayes.methods.langevin.langevin import WARMUP, default_steps
 from mrfbayes.methods.langevin.moments import WalkJoint, walk_coins, walk_moments

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.base.atomic_files import check_targets
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import memory_limit, whole
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.memory import memory_limit
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.base.types import ThetaLike
 from mrfbayes.engines.auto import choose_method

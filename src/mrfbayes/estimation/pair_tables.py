@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.alignment import Alignment

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mrfbayes.base.checks import memory_limit
 from mrfbayes.base.errors import CostError
-from mrfbayes.base.memory import memory_limit
 from mrfbayes.exact.contract import WORKS, Recursion, TooLarge
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion

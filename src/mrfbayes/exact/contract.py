@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
+from mrfbayes.base.checks import describe_bytes, memory_limit
 from mrfbayes.base.errors import CostError
-from mrfbayes.base.memory import describe_bytes, memory_limit
 
 WORKS = {  # key -> what an error calls it
     "log_z": "the exact partition function",

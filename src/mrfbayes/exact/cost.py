@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from mrfbayes.base.memory import memory_limit
+from mrfbayes.base.checks import memory_limit
 from mrfbayes.exact.choice import covariance_by_columns, planar_size, recursion, takes_planar
 from mrfbayes.exact.contract import Recursion, TooLarge
 from mrfbayes.exact.planar import PlanarSize

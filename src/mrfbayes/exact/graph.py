@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.memory import memory_limit
+from mrfbayes.base.checks import memory_limit
 from mrfbayes.exact.contract import (
     BATCH_CELLS,
     CALL_CELLS,

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mrfbayes.base.memory import memory_limit
+from mrfbayes.base.checks import memory_limit
 from mrfbayes.exact.contract import OBJECTS, SECOND_LEVEL, THIRD_LEVEL, TooLarge, check_memory
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.ordering import sweep_order

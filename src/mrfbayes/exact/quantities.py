@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from mrfbayes.base.checks import require_memory
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.base.types import ThetaLike
 from mrfbayes.exact.choice import chosen, covariance_by_columns, is_feasible

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mrfbayes.base.errors import InputError, warn_user
-from mrfbayes.base.html import facts, frame
+from mrfbayes.base.plain_text import facts, frame
 from mrfbayes.base.types import Scale
 from mrfbayes.model.result import StoredFields, StoredResult, stored_seed
 from mrfbayes.results import diagnostics

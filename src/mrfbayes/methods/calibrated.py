@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.checks import describe_bytes
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.memory import describe_bytes
 from mrfbayes.base.progress import Progress
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import (

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.memory import describe_bytes, memory_limit
+from mrfbayes.base.checks import describe_bytes, memory_limit
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import MOMENT_CELLS, PROPOSAL_CELLS, WINDOW_CELLS, moments_cost
 from mrfbayes.estimation.dense_mode import is_dense

@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.checks import flag, one_of, whole
+from mrfbayes.base.checks import flag, one_of, require_memory, whole
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.base.types import Coupling, EdgesLike
-from mrfbayes.model.edges import EDGE_BYTES, GraphLike, check_names, check_states, list_nodes, read_edges
+from mrfbayes.model.edges import (
+    DIRECTIONS,
+    EDGE_BYTES,
+    GraphLike,
+    check_mask,
+    check_names,
+    check_states,
+    lattice_edges,
+    list_nodes,
+    pixel_names,
+    read_edges,
+)
 from mrfbayes.model.factors import MAX_STATES, FactorGroup
 from mrfbayes.model.field import FieldArrays, Model
-from mrfbayes.model.lattice import DIRECTIONS, check_mask, lattice_edges, pixel_names
 from mrfbayes.model.schema import Schema, Variable
 
 if TYPE_CHECKING:

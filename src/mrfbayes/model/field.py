@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.html import facts
+from mrfbayes.base.plain_text import facts
 from mrfbayes.model.chart import Chart
 from mrfbayes.model.edges import read_variables
 from mrfbayes.model.factors import Factor, FactorGroup, number_blocks, unique_pairs

@@ -233,7 +233,7 @@ class Result:
         return [("method", f"{self.method} ({self.target} target)"), ("data", f"n = {self.n:g}")]
 
     def _repr_html_(self) -> str:
-        from mrfbayes.base.html import facts, frame
+        from mrfbayes.base.plain_text import facts, frame
 
         table = self.edges() if self.model.n_edges else self.summary()
         return facts(type(self).__name__, self._about(), self.warnings) + frame(table)

@@ -11,7 +11,7 @@ from copy import copy
 
 import numpy as np
 
-from mrfbayes.base.memory import require_memory
+from mrfbayes.base.checks import require_memory
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.data.values import in_proportion
 from mrfbayes.kernels.estimation.stochastic_ascent import AscentPlan, AscentState, AscentView, bit_ascent, move

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.base.memory import require_memory
+from mrfbayes.base.checks import require_memory
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.model.field import Model
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import LayoutLike
+from mrfbayes.model.edges import pixels_of
 from mrfbayes.model.field import Model
-from mrfbayes.model.lattice import pixels_of
 
 LAYOUTS = ("circle", "spring", "grid")
 MOST_NODES = 20_000

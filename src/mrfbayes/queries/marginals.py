@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from mrfbayes.base.checks import require_memory
 from mrfbayes.base.errors import CostError, InputError, SamplingError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.exact.contract import refused
 from mrfbayes.exact.held import HeldField, held_field
 from mrfbayes.kernels.methods.bethe import BeliefGraph, propagate

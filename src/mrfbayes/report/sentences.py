@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.data.coding import coding_lines
-from mrfbayes.model.lattice import pixels_of
+from mrfbayes.model.edges import pixels_of
 from mrfbayes.model.scales import coupling_of, n_edge_blocks, quantity
 from mrfbayes.priors import Prior
 from mrfbayes.report import wording

@@ -320,7 +320,7 @@ class Fits(Mapping[str, Posterior], Result):
         return pd.concat(parts, names=["dataset"]) if parts else pd.DataFrame()
 
     def _repr_html_(self) -> str:
-        from mrfbayes.base.html import facts, frame
+        from mrfbayes.base.plain_text import facts, frame
 
         return facts("Fits", [("data sets", repr(self)[1:-1])]) + frame(self.status())
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
-from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.calibration.expansion import prior_information
 from mrfbayes.data.border import as_data, counted

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.data.statistics import Statistics
+from mrfbayes.model.edges import pixels_of
 from mrfbayes.model.field import Model
-from mrfbayes.model.lattice import pixels_of
 from mrfbayes.model.scales import coupling_of
 
 MOST_PAIRS = 5_000

@@ -361,7 +361,7 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
         ]
 
     def _repr_html_(self) -> str:
-        from mrfbayes.base.html import facts, grid
+        from mrfbayes.base.plain_text import facts, grid
 
         rows = scaled(self.model)
         moments, p = self._moments(rows), self.model.n_parameters

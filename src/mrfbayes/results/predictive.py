@@ -10,9 +10,8 @@ import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.budget import budget
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.base.types import DataLike

@@ -78,7 +78,7 @@ class Comparison:
     table: pd.DataFrame
 
     def _repr_html_(self) -> str:
-        from mrfbayes.base.html import grid
+        from mrfbayes.base.plain_text import grid
 
         def shown(value: object) -> str:
             return f"{value:.3g}" if isinstance(value, float) else str(value)

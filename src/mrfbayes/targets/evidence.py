@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import InputError, warn_user
-from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.base.types import DataLike, PriorLike
 from mrfbayes.data.border import counted

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mrfbayes.base.budget import budget
+from mrfbayes.base.checks import require_memory
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import child
 from mrfbayes.data.border import CovariateStatistics
 from mrfbayes.estimation.dense_mode import DenseMode

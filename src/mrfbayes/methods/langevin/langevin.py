@@ -22,9 +22,8 @@ from __future__ import annotations
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.base.random_streams import child
 from mrfbayes.estimation.dense_mode import CHAINS, DensePosterior, dense_mode
 from mrfbayes.methods.cost import is_large_sparse

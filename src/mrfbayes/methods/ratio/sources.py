@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.memory import require_memory
 from mrfbayes.base.views import View
 from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.graph import GraphRecursion

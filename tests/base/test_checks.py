@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.base import memory
+from mrfbayes.base import checks
 from mrfbayes.model.build import complete
 
 GRID = mb.grid(3, 4)
@@ -61,7 +61,7 @@ def test_work_beyond_the_memory_limit_raises_cost_error(posterior, name):
 
 
 def test_statistics_of_particles_that_do_not_fit_are_refused(monkeypatch):
-    monkeypatch.setattr(memory, "memory_limit", lambda: 1_000)
+    monkeypatch.setattr(checks, "memory_limit", lambda: 1_000)
     with pytest.raises(mb.CostError, match="17 statistics of 50 configurations"):
         mb.sample(GRID, X, "calibrated", moments="particles", particles=64, progress=False)
 
@@ -71,6 +71,6 @@ def test_labels_of_a_file_are_read_in_blocks_whatever_its_size(monkeypatch, tmp_
     labels = np.array(["no", "yes"])[X]
     path.write_text(",".join(f"q{k}" for k in range(12)) + "\n" + "\n".join(map(",".join, labels)) + "\n")
     whole = mb.Data(path).count(GRID).counts
-    monkeypatch.setattr(memory, "memory_limit", lambda: 1_000)
+    monkeypatch.setattr(checks, "memory_limit", lambda: 1_000)
     monkeypatch.setattr("mrfbayes.data.delimited.BLOCK_BYTES", 64)
     assert np.array_equal(mb.Data(path).count(GRID).counts, whole)
