@@ -210,6 +210,7 @@ class Prior:
     @cached_property
     def _counts(self) -> tuple[np.ndarray, np.ndarray]:
         """Pseudo-counts of the Dirichlet kinds: (p,) of the free outcomes, (B,) of the whole block; 0 elsewhere."""
+        self._refuse_custom()
         chart = self.chart
         counted = (self.kind == UNIFORM) | (self.kind == DIRICHLET)
         position = np.arange(chart.n_parameters) - chart.offset[chart.block_of]
@@ -230,7 +231,6 @@ class Prior:
         float
             Log density.
         """
-        self._refuse_custom()
         free, total = self._counts
         value = free @ log_odds + total @ self.chart.log_last_weight(log_odds)
         if self._precision is not None:
@@ -250,7 +250,6 @@ class Prior:
         (..., p) ndarray
             Log densities.
         """
-        self._refuse_custom()
         free, total = self._counts
         own = free * log_odds - total[self.chart.block_of] * np.logaddexp(0.0, log_odds)
         return np.asarray(own + self._on_log_odds(log_odds, 0)[0])
@@ -268,7 +267,6 @@ class Prior:
         (..., p) ndarray
             First derivatives.
         """
-        self._refuse_custom()
         free, total = self._counts
         slope = self._on_log_odds(log_odds, 1)[1]
         if total.any():
@@ -290,7 +288,6 @@ class Prior:
         (p,) or (p, p) ndarray
             The diagonal if all blocks have two outcomes, else the full matrix.
         """
-        self._refuse_custom()
         _, total = self._counts
         theta, chart = self.chart.theta(log_odds), self.chart
         weight = total[chart.block_of]
@@ -315,7 +312,6 @@ class Prior:
         (p,) ndarray
             Third derivatives; all of them if all blocks have two outcomes.
         """
-        self._refuse_custom()
         _, total = self._counts
         theta = self.chart.theta(log_odds)
         pure = -total[self.chart.block_of] * theta * (1 - theta) * (1 - 2 * theta)
@@ -334,7 +330,6 @@ class Prior:
         (p,) ndarray
             Fourth derivatives.
         """
-        self._refuse_custom()
         _, total = self._counts
         v = self.chart.theta(log_odds)
         v = v * (1 - v)
@@ -356,9 +351,8 @@ class Prior:
 
     def _refuse_custom(self) -> None:
         if self.custom:
-            raise InputError(
-                "a custom prior has no derivatives here: use method='exact' with engine='mh', or a named prior."
-            )
+            remedy = "use method='exact' with engine='mh', or a named prior"
+            raise InputError(f"a custom prior has no derivatives here: {remedy}.")
 
 
 def _shapes(model: Model) -> list[tuple[int, int]]:

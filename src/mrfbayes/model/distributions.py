@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import get_args
+from dataclasses import dataclass, fields
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -39,8 +39,16 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
 
 
+class _Named:
+    """A distribution is shown by its name and its parameters."""
+
+    def __str__(self) -> str:
+        name, values = type(self).__name__.lower(), [getattr(self, one.name) for one in fields(cast("Any", self))]
+        return f"{name}({', '.join(map(_short, values))})" if values else name
+
+
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(_Named):
     """Uniform on theta: on (0, 1) for a coin, on the simplex for a die.
 
     See Also
@@ -72,12 +80,9 @@ class Uniform:
         """
         return UNIFORM, [1.0] * n_outcomes(shape)
 
-    def __str__(self) -> str:
-        return "uniform"
-
 
 @dataclass(frozen=True)
-class Beta:
+class Beta(_Named):
     """Beta(a, b) distribution of the weight of the first outcome of a block with two outcomes.
 
     Parameters
@@ -121,12 +126,9 @@ class Beta:
             raise InputError(f"beta prior on a block with {n_outcomes(shape)} outcomes: use Dirichlet.")
         return DIRICHLET, [_within(self.a, "beta: a", CONCENTRATIONS), _within(self.b, "beta: b", CONCENTRATIONS)]
 
-    def __str__(self) -> str:
-        return f"beta({_short(self.a)}, {_short(self.b)})"
-
 
 @dataclass(frozen=True)
-class Dirichlet:
+class Dirichlet(_Named):
     """Dirichlet distribution of the weights of a block.
 
     Parameters
@@ -169,12 +171,9 @@ class Dirichlet:
             raise InputError(f"dirichlet prior with {len(full)} concentrations on a block with {sides} outcomes.")
         return DIRICHLET, [_within(v, "dirichlet: concentration", CONCENTRATIONS) for v in full]
 
-    def __str__(self) -> str:
-        return f"dirichlet({self.concentration})"
-
 
 @dataclass(frozen=True)
-class _OnLogOdds:
+class _OnLogOdds(_Named):
     """Independent priors on the log-odds w of a block."""
 
     location: float = 0.0
@@ -204,9 +203,6 @@ class _OnLogOdds:
         name = type(self).__name__.lower()
         location = _within(self.location, f"{name}: location", LOCATIONS)
         return self.kind, [location, _within(self.scale, f"{name}: scale", SCALES)]
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__.lower()}({_short(self.location)}, {_short(self.scale)})"
 
 
 class Normal(_OnLogOdds):
@@ -302,7 +298,7 @@ class Logistic(_OnLogOdds):
 
 
 @dataclass(frozen=True)
-class Exchangeable:
+class Exchangeable(_Named):
     """Normal distribution that is symmetric in all categories of nominal variables.
 
     Independent normals on all cells of the full table, double-centred. In log-odds w against a reference category the
@@ -364,9 +360,6 @@ class Exchangeable:
         """
         rows, columns = (np.eye(k) - 1 / (k + 1) for k in shape)
         return np.asarray(4 / self.scale**2 * np.kron(rows, columns))
-
-    def __str__(self) -> str:
-        return f"exchangeable({_short(self.scale)})"
 
 
 Distribution = Uniform | Beta | Dirichlet | Normal | Cauchy | Logistic | Exchangeable

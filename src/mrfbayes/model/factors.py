@@ -66,27 +66,22 @@ class Factor:
             raise InputError(f"scope = {self.scope!r} names a variable twice: a self-loop is not a factor.")
         if (self.outcomes is None) == (self.scores is None):
             raise InputError(f"factor on {self.scope!r}: give exactly one of outcomes= (a die) and scores= (a coin).")
+        received = self.outcomes if self.scores is None else self.scores
         try:
-            given = np.asarray(self.outcomes if self.scores is None else self.scores)
+            given = np.asarray(received)
             with np.errstate(invalid="ignore"):
                 table = given.astype(np.int64)
+            is_whole = given.ndim == len(self.scope) and table.size > 0 and np.array_equal(given, table)
         except (TypeError, ValueError, OverflowError):
+            is_whole = False
+        if not is_whole or table.min() < 0 or table.max() > MOST_OUTCOMES:
             raise InputError(
-                f"factor on {self.scope!r}: its table must be an array of whole numbers, one axis per variable."
-            ) from None
-        if not table.size or table.max() > MOST_OUTCOMES:
-            raise InputError(
-                f"factor on {self.scope!r}: its table has shape {given.shape}; give whole numbers up to "
-                f"{MOST_OUTCOMES}."
-            )
-        if given.ndim != len(self.scope) or not np.array_equal(given, table) or table.min(initial=0) < 0:
-            raise InputError(
-                f"factor on {self.scope!r}: its table must hold whole numbers >= 0 with one axis per variable, "
-                f"got {given.dtype} of shape {given.shape}."
+                f"factor on {self.scope!r}: its table must hold whole numbers from 0 to {MOST_OUTCOMES}, with one axis "
+                f"per variable; got {' '.join(str(received).split())[:60]}."
             )
         if self.scores is None and not np.array_equal(np.unique(table), np.arange(table.max() + 1)):
             raise InputError(f"factor on {self.scope!r}: outcomes must be 0..K-1, each used at least once.")
-        if table.max(initial=0) < 1:
+        if table.max() < 1:
             raise InputError(f"factor on {self.scope!r}: a table of zeros says nothing about its variables.")
         if self.is_centred and (self.outcomes is None or len(self.scope) != 2):
             raise InputError(f"factor on {self.scope!r}: is_centred is for outcomes= of two variables.")

@@ -8,6 +8,7 @@ theta. Factors of one table are stored together as arrays, so that a field of a 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
@@ -19,7 +20,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.plain_text import facts
 from mrfbayes.model.chart import Chart
-from mrfbayes.model.edges import read_variables
+from mrfbayes.model.edges import pixel_names, read_variables
 from mrfbayes.model.factors import Factor, FactorGroup, number_blocks, unique_pairs
 from mrfbayes.model.ising import Ising
 from mrfbayes.model.lowering import Adjacency, Lowering, adjacency, lower
@@ -234,20 +235,15 @@ class Model:
         if self._names is None or not any("--" in name or "[" in name for name in self._names):
             return
         known = set(self._names)
-        for u, v in self.edges.tolist():
-            for name in (f"{self._names[u]}--{self._names[v]}", f"{self._names[v]}--{self._names[u]}"):
-                if name in known:
-                    raise InputError(
-                        f"node {name!r} is called like the edge between {self._names[u]!r} and {self._names[v]!r}: "
-                        "rename the node (column)."
-                    )
-        seen: set[str] = set()
-        for name in self.parameters:
-            if name in seen:
-                raise InputError(
-                    f"two parameters would be called {name!r}: rename a node (column) that has '--' or '[' in its name."
-                )
-            seen.add(name)
+        for u, v in (pair for edge in self.edges.tolist() for pair in (edge, edge[::-1])):
+            if (name := f"{self._names[u]}--{self._names[v]}") in known:
+                edge = f"the edge between {self._names[u]!r} and {self._names[v]!r}"
+                raise InputError(f"node {name!r} is called like {edge}: rename the node (column).")
+        twice = [name for name, count in Counter(self.parameters).items() if count > 1]
+        if twice:
+            raise InputError(
+                f"two parameters would be called {twice[0]!r}: rename a node (column) that has '--' or '[' in its name."
+            )
 
     @property
     def field(self) -> Model:
@@ -285,8 +281,7 @@ class Model:
         if self._names is not None:
             return self._names
         assert self.grid_shape is not None
-        rows, columns = self.grid_shape
-        return tuple(f"{r},{c}" for r in range(rows) for c in range(columns))
+        return pixel_names(np.arange(self.n_nodes), self.grid_shape[1])
 
     @cached_property
     def blocks(self) -> tuple[str, ...]:
@@ -313,21 +308,19 @@ class Model:
     def _outcome_labels(self) -> dict[int, list[str]]:
         """For dice with more than two sides: the configurations behind each outcome, where there is just one."""
         labels: dict[int, list[str]] = {}
-        for group in self.groups:
-            if group.sides > 2:
-                found = [np.argwhere(group.table == k) for k in range(group.sides)]
-                text = [",".join(map(str, f[0])) if len(f) == 1 else str(k) for k, f in enumerate(found)]
-                labels.update(dict.fromkeys(map(int, np.unique(group.block)), text))
-                if self.schema is None:
-                    continue
-                for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True):
-                    shown = [self.schema.variables[i].labels for i in scope]
-                    text = [
-                        ",".join(shown[a][state] for a, state in enumerate(f[0])) if len(f) == 1 else str(k)
-                        for k, f in enumerate(found)
-                    ]
-                    if len(set(text)) == len(text):  # labels with commas in them can give one text twice
-                        labels[block] = text
+        for group in (group for group in self.groups if group.sides > 2):
+            cells = [np.argwhere(group.table == k).tolist() for k in range(group.sides)]
+
+            def texts(shown: Sequence[Sequence[object]], cells: list[list[list[int]]] = cells) -> list[str]:
+                names = [[",".join(str(shown[a][s]) for a, s in enumerate(cell)) for cell in each] for each in cells]
+                return [each[0] if len(each) == 1 else str(k) for k, each in enumerate(names)]
+
+            labels |= dict.fromkeys(group.block.tolist(), texts([range(r) for r in group.table.shape]))
+            variables = self.schema.variables if self.schema else ()
+            for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True) if variables else ():
+                own = texts([variables[i].labels for i in scope])
+                if len(set(own)) == len(own):  # labels with commas in them can give one text twice
+                    labels[block] = own
         return labels
 
     @cached_property

@@ -117,6 +117,8 @@ def lower(
     states: np.ndarray, edges: np.ndarray, groups: Sequence[FactorGroup], n_parameters: int, chart: Chart
 ) -> Lowering:
     """Lower the factors of a model; see the module's docstring."""
+    from scipy.sparse import coo_array
+
     node_offset = np.concatenate([[0], np.cumsum(states)])
     cells = states[edges[:, 0]] * states[edges[:, 1]] if len(edges) else np.zeros(0, dtype=np.int64)
     edge_offset = np.concatenate([[0], np.cumsum(cells)])
@@ -154,7 +156,11 @@ def lower(
                         rows.append(target)
                         columns.append(parameters)
                         values.append(np.full(where.size, amount))
-    forward = _collect(rows, columns, values)
+    triplets = [np.concatenate([np.zeros(0), *part]) for part in (values, rows, columns)]
+    places = tuple(part.astype(np.int64) for part in triplets[1:])
+    n_rows = int(states.size + len(edges) if binary else node_offset[-1] + edge_offset[-1])
+    matrix = coo_array((triplets[0], places), shape=(n_rows, n_parameters)).tocsr().tocoo()
+    forward = LinearMap(matrix.row.astype(np.int64), matrix.col.astype(np.int64), matrix.data)
     arrays = (node_offset, edge_offset, constant, *forward)
     for array in arrays:
         array.setflags(write=False)
@@ -178,23 +184,6 @@ def _binary_terms(
         (edges[where, 1], float(field_v), False),
         (n_nodes + where, float(agreement), False),
     ]
-
-
-def _collect(rows: list[np.ndarray], columns: list[np.ndarray], values: list[np.ndarray]) -> LinearMap:
-    if not rows:
-        empty = np.zeros(0, dtype=np.int64)
-        return LinearMap(empty, empty.copy(), np.zeros(0))
-    row, column, value = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
-    order = np.lexsort((column, row))
-    row, column, value = row[order], column[order], value[order]
-    new = np.ones(row.size, dtype=bool)
-    new[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
-    start = np.flatnonzero(new)
-    return LinearMap(
-        np.ascontiguousarray(row[start], dtype=np.int64),
-        np.ascontiguousarray(column[start], dtype=np.int64),
-        np.add.reduceat(value, start),
-    )
 
 
 class EdgeFinder:
