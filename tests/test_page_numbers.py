@@ -146,7 +146,7 @@ QUOTES = [
     ),
     (
         "docs/dense.md",
-        "Chains grow from {:,.0f} to {:,.0f}, and the largest correction of a spread is {:.2f}",
+        "Chains grow from {:,.0f} to {:,.0f}, and the largest correction of an sd is {:.2f}",
         [*spans(LARGE, chains=1), LARGE["largest_correction"].max()],
     ),
     (
