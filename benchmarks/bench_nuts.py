@@ -158,7 +158,7 @@ def main() -> None:
         for repeat in range(options.repeats):
             drawn_w, seconds, steps = nuts(potential, jnp.asarray(w), dense, 10 * repeat)
             best = min(best, seconds)
-            effective += float(np.median(diagnostics.ess_bulk(drawn_w[None]))) / options.repeats
+            effective += float(np.median(diagnostics.convergence(drawn_w[None]).ess_bulk)) / options.repeats
         rates[label] = effective / best
         off = np.abs(drawn_w.mean(axis=0) - np.mean(means, axis=0)) / drawn.std(axis=0)
         rows.append(

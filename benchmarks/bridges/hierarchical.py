@@ -150,7 +150,7 @@ def compared(name: str, draws: np.ndarray, truth: tuple[np.ndarray, ...], second
     mean, sd, error = truth
     at_mean = np.abs(draws.mean(axis=0) - mean) / np.hypot(diagnostics.mcse_mean(draws[None]), error)
     at_sd = np.abs(draws.std(axis=0) - sd) / np.hypot(diagnostics.mcse_sd(draws[None]), error)
-    ess = diagnostics.ess_bulk(draws[None])
+    ess = diagnostics.convergence(draws[None]).ess_bulk
     row = (
         f"| {name} {version(name)} | {len(draws):,} | {ess.min():,.0f} | {draws[:, 0].mean():.4f} | "
         f"{at_mean.max():.1f} | {at_sd.max():.1f} | {seconds:.1f} |"

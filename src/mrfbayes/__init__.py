@@ -46,18 +46,17 @@ if TYPE_CHECKING:  # the public names: `make_lazy` and type checkers read them h
     from mrfbayes.model.result import Result as Result
     from mrfbayes.model.schema import Schema as Schema
     from mrfbayes.particles.simulate import simulate as simulate
-    from mrfbayes.queries.annealed import annealed_log_partition as annealed_log_partition
-    from mrfbayes.queries.configurations import most_probable as most_probable
+    from mrfbayes.queries.configurations import log_probability as log_probability, most_probable as most_probable
     from mrfbayes.queries.correlations import correlations as correlations, population_counts as population_counts
     from mrfbayes.queries.marginals import joint as joint, marginals as marginals
-    from mrfbayes.queries.row_probability import log_probability as log_probability
+    from mrfbayes.queries.thermodynamics import annealed_log_partition as annealed_log_partition
     from mrfbayes.queries.thermodynamics import thermodynamics as thermodynamics
     from mrfbayes.report.write import report as report
     from mrfbayes.results.fits import Fits as Fits
     from mrfbayes.results.posterior import Posterior as Posterior
     from mrfbayes.results.predictive import PredictiveCheck as PredictiveCheck, predictive_check as predictive_check
     from mrfbayes.sampling.compare import Comparison as Comparison, compare as compare
-    from mrfbayes.sampling.prior_sensitivity import prior_sensitivity as prior_sensitivity
+    from mrfbayes.sampling.compare import prior_sensitivity as prior_sensitivity
     from mrfbayes.sampling.sample import sample as sample
     from mrfbayes.sampling.sample_many import sample_many as sample_many
     from mrfbayes.structure.groups import GroupComparison as GroupComparison, compare_groups as compare_groups

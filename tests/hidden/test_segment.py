@@ -9,7 +9,6 @@ import pytest
 import mrfbayes as mb
 import oracles_hidden as oracle
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.hidden import sampler
 from mrfbayes.hidden.segment import LIMIT_CRITICAL, segment
 from mrfbayes.kernels.hidden.chain import cluster_sweep, exponentiate
 from mrfbayes.kernels.particles.potts import gibbs_sweep
@@ -87,7 +86,7 @@ def test_wrong_log_z_is_detected(confused, monkeypatch):
         mean = len(edges) / (1 + np.exp(-w))
         return LogZCurve(w, len(edges) * np.log1p(np.exp(w)), mean)
 
-    monkeypatch.setattr(sampler, "log_z_curve", tree_curve)
+    monkeypatch.setattr("mrfbayes.hidden.segment.log_z_curve", tree_curve)
     wrong = quiet_segment(SEEN, states=2, emission="misclassification", draws=6000, rng=3)
     assert (z_scores(wrong, [truth.coupling[0]]) > Z_LIMIT).all()
 

@@ -38,7 +38,7 @@ def test_too_few_levels_are_marked():
 
 
 def test_costly_annealing_is_refused(monkeypatch):
-    monkeypatch.setattr("mrfbayes.queries.annealed.MOST_UPDATES", 1e4)
+    monkeypatch.setattr("mrfbayes.queries.thermodynamics.MOST_UPDATES", 1e4)
     with pytest.raises(mb.CostError, match="particles"):
         mb.annealed_log_partition(GRID, 0.66, progress=False)
 

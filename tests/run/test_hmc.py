@@ -96,7 +96,7 @@ def test_coins_have_beta_posteriors():
     draws, states = run_coins(coin_gradient)
     assert deviation(draws) < LIMIT
     assert 0.6 < acceptance(states) <= 1
-    assert diagnostics.ess_bulk(draws).min() > 0.3 * draws.shape[0] * draws.shape[1]
+    assert diagnostics.convergence(draws).ess_bulk.min() > 0.3 * draws.shape[0] * draws.shape[1]
     leaps = [np.exp(state["numbers"][LOG_SCALE]) for state in states]
     assert 1 <= min(leaps) <= max(leaps) < 10
 

@@ -13,7 +13,6 @@ import mrfbayes as mb
 from mrfbayes.model.build import complete
 from mrfbayes.run import driver
 from mrfbayes.run.hmc import HmcTask
-from mrfbayes.sampling import prepare
 
 MODEL = mb.grid(2, 3)
 SHORT = {"draws": 200, "warmup": 100, "chains": 2, "progress": False}
@@ -86,7 +85,7 @@ def quick(method="mle", **changes):
     ],
 )
 def test_a_call_is_checked_before_the_data_are_read(monkeypatch, changes, message):
-    monkeypatch.setattr(prepare, "counted", too_early)
+    monkeypatch.setattr("mrfbayes.sampling.sample.counted", too_early)
     with pytest.raises(mb.InputError, match=message):
         mb.sample(MODEL, simulated(), **{**SHORT, "method": "mle", **changes})
 
@@ -118,14 +117,14 @@ def test_a_call_is_checked_before_the_data_are_read(monkeypatch, changes, messag
     ],
 )
 def test_options_are_checked_before_the_data_are_read(monkeypatch, method, options, message):
-    monkeypatch.setattr(prepare, "counted", too_early)
+    monkeypatch.setattr("mrfbayes.sampling.sample.counted", too_early)
     with pytest.raises(mb.InputError, match=message):
         mb.sample(MODEL, simulated(), method, **SHORT, **options)
 
 
 @pytest.mark.parametrize("method", ["exact", "exchange-exact", "moller", "mavm", "importance"])
 def test_a_field_out_of_reach_is_refused_before_the_data_are_read(monkeypatch, method):
-    monkeypatch.setattr(prepare, "counted", too_early)
+    monkeypatch.setattr("mrfbayes.sampling.sample.counted", too_early)
     options = {"source": "exact"} if method == "importance" else {}
     with pytest.raises(mb.CostError, match=r"width .*limit"):
         mb.sample(complete(range(60)), simulated(), method, **SHORT, **options)

@@ -122,7 +122,7 @@ def test_normal_scores_keep_their_digits_far_out():
     from mrfbayes.calibration.matching import Coins
 
     coins = Coins(np.array([900.0, 900.0]), np.array([100.0, 100.0]), np.zeros(2), 0)
-    score, _ = normal_scores(coins, np.array([0.0, 9.0]))
+    score = normal_scores(coins, np.array([0.0, 9.0]))
     # Signed root of twice the deviance, good to a few per cent this far out.
     lam = np.array([0.5, 1 / (1 + np.exp(-9.0))])
     deviance = 2 * (900 * np.log(0.9 / lam) + 100 * np.log(0.1 / (1 - lam)))
@@ -233,8 +233,9 @@ def test_weights_that_cannot_be_trusted_give_way_to_draws(posterior, monkeypatch
     real, exact = bayes_factors._corrected, posterior.edges()
 
     def with_one_bad(*arguments):
-        log_bf10, error, k = real(*arguments)
-        return np.append(979.0, log_bf10[1:]), error, np.append(57.0, k[1:])
+        found = real(*arguments)
+        changed = {"log_bf10": np.append(979.0, found.log_bf10[1:]), "pareto_k": np.append(57.0, found.pareto_k[1:])}
+        return found._replace(**changed)
 
     monkeypatch.setattr(bayes_factors, "_corrected", with_one_bad)
     table = replace(posterior).edges()

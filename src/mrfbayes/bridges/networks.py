@@ -57,28 +57,23 @@ def to_networkx(posterior: Posterior, *, scale: Scale | None = None, evidence: b
     model = posterior.model
     rows = scaled(model, scale)
     moments = posterior._moments(rows)
-    place = {name: k for k, name in enumerate(rows.names)}
     about = {"scale": rows.scale, "meaning": meaning(model, rows.scale), "method": posterior.method}
     texts = "\n".join(posterior.warnings)  # GraphML and GEXF hold no lists
     graph = nx.Graph(**about, n=float(posterior.n), warnings=texts)
     for i, node in enumerate(model.nodes):
         known = {"states": int(model.states[i])}
-        graph.add_node(node, **known, **(_row(moments, place[node]) if node in place else {}))
+        graph.add_node(node, **known, **(moments.loc[node].to_dict() if node in moments.index else {}))
     table = posterior.edges(scale=scale) if evidence and model.n_edges else None
     for u, v in model.edges.tolist():
         name = f"{model.nodes[u]}--{model.nodes[v]}"
-        if name not in place:
+        if name not in moments.index:
             raise InputError(f"edge {name} shares its parameter or has several: use posterior.summary().")
-        attributes = _row(moments, place[name])
+        attributes = moments.loc[name].to_dict()
         attributes["weight"] = attributes.pop("mean")
         if table is not None:
             attributes |= {column: _plain(table.loc[name, column]) for column in ("positive", "log_bf10", "verdict")}
         graph.add_edge(model.nodes[u], model.nodes[v], **attributes)
     return graph
-
-
-def _row(moments: dict[str, np.ndarray], k: int) -> dict[str, object]:
-    return {name: float(values[k]) for name, values in moments.items()}
 
 
 def _plain(value: object) -> object:

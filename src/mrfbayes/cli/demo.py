@@ -62,19 +62,14 @@ def paper_comparison(draws: int = COMPARISON_DRAWS, workers: int = 1, progress: 
 
 def comparison_rows(frame: pd.DataFrame) -> list[list[str]]:
     """The comparison's table as text, for the terminal and the README."""
-    return [
-        [
-            str(name),
-            {"exact": "exact", "approximate": "approx."}[row["target"]],
-            f"{row['mean_error_sd']:.3f} ± {row['mean_error_mcse']:.3f}",
-            f"{row['sd_ratio']:.3f} ± {row['sd_ratio_mcse']:.3f}",
-            f"{row['acceptance']:.0%}",
-            f"{row['ess_min']:.0f}",
-            f"{row['ess_per_second']:,.0f}",
-            f"{row['chain_s']:.2f}",
-        ]
-        for name, row in frame.iterrows()
-    ]
+    texts = (
+        "{mean_error_sd:.3f} ± {mean_error_mcse:.3f}",
+        "{sd_ratio:.3f} ± {sd_ratio_mcse:.3f}",
+        *("{acceptance:.0%}", "{ess_min:.0f}", "{ess_per_second:,.0f}", "{chain_s:.2f}"),
+    )
+    target = {"exact": "exact", "approximate": "approx."}
+    rows = frame.to_dict("index").items()
+    return [[str(name), target[row["target"]], *(text.format(**row) for text in texts)] for name, row in rows]
 
 
 COMPARISON_COLUMNS = ("method", "target", "mean error", "sd ratio", "acc.", "ESS", "ESS/s", "s")

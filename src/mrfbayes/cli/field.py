@@ -21,24 +21,27 @@ if TYPE_CHECKING:
 
 def build_field(options: FieldOptions) -> Model:
     """The model of commands without data, on a grid or a graph."""
-    from mrfbayes.model.build import graph
+    from mrfbayes.model.build import graph, grid
 
     if bool(options.grid) == (options.graph is not None):
         raise InputError("which field? Give exactly one of --grid RxC and --graph FILE.")
     common, by_name = read_states(options.states)
+    how: dict[str, Any] = {"fields": bool(options.fields), "coupling": options.coupling or "agreement"}
     if options.grid:
-        return grid_field(options, states=common, fields=bool(options.fields), coupling=options.coupling or "agreement")
+        return grid_field(options, lambda size, **rest: grid(*size, **rest), states=common, **how)
     refuse_grid_options(options)
+    nodes, edges = read_graph(options)
+    states = states_of_nodes(dict.fromkeys(nodes, common or 2), by_name)
+    return graph(edges, nodes=nodes, states=states, tied=_tie(options) is True, **how)
+
+
+def read_graph(options: FieldOptions) -> tuple[tuple[str, ...], list[tuple[str, str]]]:
+    """The nodes and edges of the file that ``--graph`` names."""
+    from mrfbayes.model.build import graph
+
     assert options.graph is not None
     whole = graph(options.graph, merge_edges=options.merge_edges)
-    return graph(
-        [(whole.nodes[u], whole.nodes[v]) for u, v in whole.edges.tolist()],
-        nodes=whole.nodes,
-        states=states_of_nodes(dict.fromkeys(whole.nodes, common or 2), by_name),
-        fields=bool(options.fields),
-        coupling=options.coupling or "agreement",
-        tied=_tie(options) is True,
-    )
+    return whole.nodes, [(whole.nodes[u], whole.nodes[v]) for u, v in whole.edges.tolist()]
 
 
 def data_field(options: DataOptions, data: Data) -> Model:
@@ -53,16 +56,17 @@ def data_field(options: DataOptions, data: Data) -> Model:
     if options.grid or data.image_shape is not None:
         if options.graph is not None or options.complete:
             raise InputError(f"{data.where}: images are observations of a grid: leave --graph and --complete out.")
-        chosen = {"states": common, "fields": options.fields, "coupling": options.coupling}
+        chosen: dict[str, Any] = {"states": common, "fields": options.fields, "coupling": options.coupling}
         return grid_field(options, partial(image_model, data), data.image_shape, **chosen)
     refuse_grid_options(options)
     how: dict[str, Any] = {"fields": options.fields is not False, "tied": _tie(options) is True}
     edges = None
     if options.graph is not None:
-        whole = graph(options.graph, merge_edges=options.merge_edges)
+        nodes, edges = read_graph(options)
         inside = set(data.column_names)
-        names = whole.nodes if set(whole.nodes) & inside else data.column_names
-        edges = [(names[u], names[v]) for u, v in whole.edges.tolist()]
+        if not inside & set(nodes):  # numbers of columns, in their order
+            names = dict(zip(nodes, data.column_names, strict=False))
+            edges = [(names[u], names[v]) for u, v in edges]
         if options.columns or options.drop:
             edges = [(u, v) for u, v in edges if u in inside and v in inside]
     if common is None and not by_name:
@@ -83,13 +87,11 @@ def read_data(options: DataOptions, group: str | None = None) -> Data:
     import numpy as np
 
     from mrfbayes.data.data import Data
-    from mrfbayes.model.build import graph
 
     data = options.read(group)
     if options.graph is not None and not (options.columns or options.drop):
-        nodes = graph(options.graph, merge_edges=options.merge_edges).nodes
-        names = set(data.column_names)
-        absent = [node for node in nodes if node not in names]
+        nodes, _ = read_graph(options)
+        absent = [node for node in nodes if node not in set(data.column_names)]
         if absent and len(absent) < len(nodes):
             raise InputError(f"--graph {options.graph}: {data.where} has no column {absent[0]!r}, which is a node.")
         if not absent:
@@ -102,21 +104,15 @@ def read_data(options: DataOptions, group: str | None = None) -> Data:
 
 
 def grid_field(
-    options: FieldOptions, make: Callable[..., Model] | None = None, shape: tuple[int, int] | None = None, **rest: Any
+    options: FieldOptions, make: Callable[..., Model], shape: tuple[int, int] | None = None, **rest: object
 ) -> Model:
     """A grid of the size that was asked for, else of ``shape``."""
-    from mrfbayes.model.build import grid
-
     if read_states(options.states)[1]:
         raise InputError(f"--states {options.states}: the pixels of a grid have one number of states.")
+    rest |= {"neighbours": options.neighbours, "periodic": options.periodic, "tied": _tie(options)}
+    rest |= {"mask": None if options.mask is None else read_mask(options.mask)}
     size = grid_size(options.grid) if options.grid else shape
-    assert size is not None
-    rest |= {"neighbours": options.neighbours, "periodic": options.periodic}
-    rest |= {"mask": None if options.mask is None else read_mask(options.mask), "tied": _tie(options)}
-    if make is not None:
-        return make(size, **rest)
-    chosen = {name: value for name, value in rest.items() if value is not None}
-    return grid(*size, **chosen)
+    return make(size, **{name: value for name, value in rest.items() if value is not None})
 
 
 def refuse_grid_options(options: FieldOptions) -> None:
@@ -169,9 +165,9 @@ def read_mask(path: Path) -> np.ndarray:
     if not path.is_file():
         raise InputError(f"--mask {path}: no such file.")
     try:
-        lines = path.read_text(encoding="utf-8-sig").replace(";", ",").split("\n")
-        return np.array([[int(cell) for cell in line.split(",")] for line in lines if line.strip()])
-    except (ValueError, UnicodeDecodeError):
+        lines = path.read_text(encoding="utf-8-sig").replace(";", ",").splitlines()
+        return np.loadtxt(lines, dtype=int, delimiter=",", ndmin=2)
+    except ValueError:
         raise InputError(f"--mask {path}: expected rows of zeros and ones.") from None
 
 

@@ -24,6 +24,8 @@ from mrfbayes.base.errors import InputError, OutputError
 from mrfbayes.base.plain_text import spreadsheet_cell
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mrfbayes.results.posterior import Posterior
 
 _RUNNING: ContextVar[typer.Context | None] = ContextVar("mrfbayes_command", default=None)
@@ -81,6 +83,14 @@ def write_rows(names: Sequence[str], rows: Iterable[Iterable[object]], path: Pat
         writer.writerow([spreadsheet_cell(name) for name in names])
         writer.writerows(map(spreadsheet_cell, row) for row in rows)
         text.detach()
+
+
+def write_csv(frame: pd.DataFrame, path: Path | None, overwrite: bool) -> None:
+    """A table as CSV, where a file was asked for."""
+    from mrfbayes.plots.saving import write_table
+
+    if path is not None:
+        write_table(frame, path, overwrite)
 
 
 def _load(context: typer.Context, path: Path | None) -> Path | None:

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mrfbayes.cli import show
-from mrfbayes.cli.files import keep, keep_settings, writing
-from mrfbayes.cli.grouped import grouped
-from mrfbayes.cli.options import (
-    Common,
-    DataOptions,
-    Many,
-    Overwrite,
-    PriorOptions,
-    SamplingOptions,
-    ScaleChoice,
-    SearchOptions,
-    SeedChoice,
-    TableFile,
-)
+from mrfbayes.cli import options, show
+from mrfbayes.cli.files import keep, keep_settings, write_csv, writing
+from mrfbayes.cli.options import Common, DataOptions, Overwrite, SamplingOptions, SeedChoice, TableFile, grouped
 
 if TYPE_CHECKING:
     from mrfbayes.data.statistics import Statistics
@@ -33,12 +22,12 @@ SHOWN = ("target", "mean_error_sd", "sd_ratio", "ess_min", "chain_s")
 INFEASIBLE = "No method is within reach: choose fewer columns (--drop), a sparser graph (--graph), or --tied yes."
 
 
-def _count(options: DataOptions, to_stderr: bool, run: SamplingOptions | None = None) -> Statistics:
+def _count(source: DataOptions, to_stderr: bool, run: SamplingOptions | None = None) -> Statistics:
     """Read the data, show what they are, and count them for the field of the options."""
     from mrfbayes.cli.field import data_field, read_data
 
-    data = read_data(options)
-    model = data_field(options, data)
+    data = read_data(source)
+    model = data_field(source, data)
     if run is not None:
         run.check(model)
     show.data(data, to_stderr)
@@ -49,10 +38,10 @@ def _count(options: DataOptions, to_stderr: bool, run: SamplingOptions | None = 
 def fit(
     files: DataOptions,
     run: SamplingOptions,
-    search: SearchOptions,
+    search: options.SearchOptions,
     common: Common,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for report and tables.")] = Path("fit"),
-    scale: ScaleChoice = None,
+    scale: options.ScaleChoice = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
     codebook: Annotated[Path | None, typer.Option(help="CSV file with a variable and its text in each row.")] = None,
     overwrite: Overwrite = False,
@@ -84,10 +73,8 @@ def fit(
         with replacing_folder(out, FIT_FILES, "--out") as folder:
             with InterruptFlag() as interrupt, interrupt.allowed():
                 slabs = (search.slab, search.group_slab)
-                found = run_fit(
-                    data, model, run.call, select=search.select, slabs=slabs, scale=scale, on_posterior=save_first
-                )
-            found = replace(found, codebook=texts)
+                part = partial(run_fit, data, model, run.call, select=search.select, slabs=slabs)
+                found = replace(part(scale=scale, on_posterior=save_first), codebook=texts)
             paths = found._write(folder, title, True)
             paths["settings"] = keep_settings(folder / "settings.toml", True)
         paths = {name: out / path.name for name, path in paths.items()}
@@ -189,7 +176,6 @@ def estimate(
     import pandas as pd
 
     import mrfbayes as mb
-    from mrfbayes.plots.saving import write_table
 
     with writing({"--csv": csv}, {"data": data.data}, overwrite):
         with show.quiet_warnings():
@@ -199,8 +185,7 @@ def estimate(
             {"theta": found.theta, "log_odds": found.log_odds},
             index=pd.Index(statistics.model.parameters, name="parameter"),
         )
-        if csv is not None:
-            write_table(frame, csv, overwrite)
+        write_csv(frame, csv, overwrite)
     warnings = list(dict.fromkeys((*statistics.warnings, *found.warnings)))
     if common.json:
         facts = {"method": found.method, "converged": found.converged, "penalised": found.penalised}
@@ -216,9 +201,11 @@ def estimate(
 @grouped
 def compare(
     data: DataOptions,
-    priors: PriorOptions,
+    priors: options.PriorOptions,
     common: Common,
-    method: Annotated[Many, typer.Option(help="Method; repeatable. Default: exact, mle, pseudo, laplace.")] = None,
+    method: Annotated[
+        options.Many, typer.Option(help="Method; repeatable. Default: exact, mle, pseudo, laplace.")
+    ] = None,
     draws: Annotated[int | None, typer.Option(help="Draws kept per chain, after warm-up.")] = None,
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
     csv: TableFile = None,
@@ -227,15 +214,13 @@ def compare(
 ) -> None:
     """Run several methods on the same data and set them side by side."""
     import mrfbayes as mb
-    from mrfbayes.plots.saving import write_table
 
     with writing({"--csv": csv}, {"data": data.data}, overwrite), show.quiet_warnings():
         statistics = _count(data, common.json)
         methods = tuple(method or ("exact", "mle", "pseudo", "laplace"))
         prior, model = priors.chosen_prior, statistics.model
         frame = mb.compare(model, statistics, methods=methods, prior=prior, draws=draws, workers=workers, rng=rng).table
-        if csv is not None:
-            write_table(frame, csv, overwrite)
+        write_csv(frame, csv, overwrite)
     if common.json:
         typer.echo(frame.to_json(orient="index", indent=1))
     else:
@@ -249,7 +234,7 @@ def compare(
 
 
 @grouped
-def evidence(data: DataOptions, priors: PriorOptions, common: Common, rng: SeedChoice = None) -> None:
+def evidence(data: DataOptions, priors: options.PriorOptions, common: Common, rng: SeedChoice = None) -> None:
     """Log evidence of the model, with its standard error: compare models by its differences."""
     import mrfbayes as mb
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -12,11 +12,12 @@ import typer
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.cli import show
-from mrfbayes.cli.files import writing
-from mrfbayes.cli.grouped import grouped
-from mrfbayes.cli.options import Common, Overwrite, ResultFile, RowsShown, ScaleChoice, SeedChoice, TableFile
+from mrfbayes.cli.files import write_csv, writing
+from mrfbayes.cli.options import Common, Overwrite, ResultFile, RowsShown, ScaleChoice, SeedChoice, TableFile, grouped
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from mrfbayes.model.result import Result
     from mrfbayes.report.findings import Findings
 
@@ -49,8 +50,6 @@ def summary(
     overwrite: Overwrite = False,
 ) -> None:
     """Print the summary of a saved result: edges by how sure they are, then nodes."""
-    from mrfbayes.plots.saving import write_table
-
     with writing({"--csv": csv}, {"the result": result}, overwrite):
         other = _without_posterior(result)
         if other is None:
@@ -64,8 +63,8 @@ def summary(
         else:
             show.schema(posterior.schema)
             show.posterior(posterior, scale, rows)
+        write_csv(frame, csv, overwrite)
         if csv is not None:
-            write_table(frame, csv, overwrite)
             typer.echo(f"written to {csv}", err=common.json)
 
 
@@ -79,8 +78,6 @@ def edges(
     overwrite: Overwrite = False,
 ) -> None:
     """Print the edges of a saved result with their verdicts, the best supported first."""
-    from mrfbayes.plots.saving import write_table
-
     with writing({"--csv": csv}, {"the result": result}, overwrite), show.quiet_warnings():
         other = _without_posterior(result)
         if other is None:
@@ -88,8 +85,7 @@ def edges(
             frame = findings.edges if findings.differences is None else findings.differences
         else:
             frame = other.edges(scale=scale)
-        if csv is not None:
-            write_table(frame, csv, overwrite)
+        write_csv(frame, csv, overwrite)
         if common.json:
             typer.echo(frame.to_json(orient="index", indent=1))
         elif other is not None:
@@ -138,6 +134,7 @@ def plot(
 
     mpl.use("Agg")
     import mrfbayes as mb
+    from mrfbayes.plots.of_result import PICTURES
 
     if kind not in PLOTS:
         raise mb.InputError(f"{kind}: choose one of {', '.join(PLOTS)}.")
@@ -149,23 +146,14 @@ def plot(
             show.facts(common.json, {"picture": str(picture), "numbers": str(numbers)})
             return
         findings = load_findings(result, scale)
-        posterior, shown, groups = findings.posterior, findings.selection or findings.posterior, findings.groups
-        drawings: dict[str, Callable[[], Any]] = {
-            "network": lambda: mb.plots.network(shown, layout=layout, scale=scale, nodes="communities"),
-            "panels": lambda: mb.plots.network_panels(shown, layout=layout, scale=scale),
-            "forest": lambda: mb.plots.forest(posterior, scale=scale),
-            "nodes": lambda: mb.plots.forest(posterior, nodes=True, scale=scale),
-            "evidence": lambda: mb.plots.edge_evidence(shown),
-            "field": lambda: mb.plots.field(posterior.model, posterior),
-            "marginals": lambda: mb.plots.marginals(posterior),
-            "ranks": lambda: mb.plots.ranks(posterior, parameter),
-        }
-        if groups is not None:
-            drawings |= {
-                "network": lambda: mb.plots.group_networks(groups, layout=layout),
-                "evidence": lambda: mb.plots.group_differences(groups),
-            }
-        picture, numbers = mb.plots.save(drawings[kind](), target, overwrite, width=width)
+        shown = findings.groups or findings.selection or findings.posterior
+        own = PICTURES[type(shown).__name__]
+        draw, drawn = (own[kind], shown) if kind in own else (PICTURES["Posterior"][kind], findings.posterior)
+        asked = {"layout": layout, "scale": scale, "parameter": parameter}
+        asked |= {"nodes": "communities"} if kind == "network" else {}
+        known = signature(draw).parameters
+        made = cast("Axes", draw(drawn, **{name: value for name, value in asked.items() if name in known}))
+        picture, numbers = mb.plots.save(made, target, overwrite, width=width)
         show.facts(common.json, {"picture": str(picture), "numbers": str(numbers)})
 
 
@@ -185,14 +173,13 @@ def predict(
     """Predict the other nodes of a saved result from the columns that are known."""
     from mrfbayes.data.data import Data
     from mrfbayes.data.reading import choose_columns
-    from mrfbayes.plots.saving import write_table
 
     with writing({"--out": out}, {"data": data, "the result": result}, overwrite):
         posterior, rows = load_findings(result).posterior, Data(str(data))
         names = [name for name in rows.column_names if name in posterior.model.nodes]
         frame = posterior.predict(rows, choose_columns(names, given, None, data.name), draws=draws, rng=rng)
         frame.columns = [f"P({node} = {state})" for node, state in frame.columns]
-        write_table(frame.rename_axis("row"), out, overwrite)
+        write_csv(frame.rename_axis("row"), out, overwrite)
         show.facts(common.json, {"written": str(out), "rows": len(frame), "algorithm": frame.attrs["algorithm"]})
 
 

@@ -1,12 +1,14 @@
-"""Options that several commands share; see `mrfbayes.cli.grouped` for how a command takes them."""
+"""Options that several commands share, written down once: a command takes a group of them as one argument."""
 
 from __future__ import annotations
 
 import ast
+import functools
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.models import OptionInfo
@@ -213,3 +215,25 @@ def _value_of(text: str) -> object:
         return ast.literal_eval(text.capitalize() if text.lower() in ("true", "false", "none") else text)
     except (SyntaxError, ValueError):
         return text
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as typer has to see it: every argument that is a group of options becomes those options."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind) and isinstance(kind, type)}
+    parameters: list[inspect.Parameter] = []
+    for name, own in inspect.signature(command).parameters.items():
+        kinds = hints if name not in groups else get_type_hints(groups[name], include_extras=True)
+        found = [own] if name not in groups else inspect.signature(groups[name]).parameters.values()
+        parameters += [one.replace(annotation=kinds[one.name], kind=one.KEYWORD_ONLY) for one in found]
+
+    @functools.wraps(command)
+    def run(**given: object) -> None:
+        made = {
+            name: kind(**{field.name: given.pop(field.name) for field in fields(kind)}) for name, kind in groups.items()
+        }
+        command(**made, **given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run

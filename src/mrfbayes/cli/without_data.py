@@ -11,8 +11,7 @@ import typer
 
 from mrfbayes.cli import show
 from mrfbayes.cli.files import write_rows, writing
-from mrfbayes.cli.grouped import grouped
-from mrfbayes.cli.options import Common, FieldOptions, Many, Overwrite, SeedChoice
+from mrfbayes.cli.options import Common, FieldOptions, Many, Overwrite, SeedChoice, grouped
 
 
 @grouped

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from mrfbayes.results.files import Group
+    from mrfbayes.results.stored import Group
 
 TRACKED = 8  # parameters whose course is kept for plots
 

@@ -148,19 +148,12 @@ def fit(
     >>> found.model.n_edges
     1
     """
-    call: dict[str, object] = {
-        "prior": prior,
-        "method": method,
-        "chains": chains,
-        "workers": workers,
-        "rng": rng,
-        "checkpoint": checkpoint,
-    }
+    call: dict[str, object] = {"prior": prior, "method": method, "chains": chains, "workers": workers, **settings}
+    call |= {"rng": rng, "checkpoint": checkpoint, "seconds": seconds}
     data = as_data(source)
-    call = {**call, "seconds": seconds, **settings}
     chosen = model or default_model(data)
-    done = run_fit(data, chosen, call, select=select, slabs=(slab, group_slab), scale=scale)
-    return replace(done, codebook=read_codebook(codebook, chosen))
+    texts = read_codebook(codebook, chosen)
+    return replace(run_fit(data, chosen, call, select=select, slabs=(slab, group_slab), scale=scale), codebook=texts)
 
 
 def read_codebook(given: Mapping[str, str] | str | PathLike[str] | None, model: Model) -> dict[str, str]:
@@ -178,9 +171,9 @@ def read_codebook(given: Mapping[str, str] | str | PathLike[str] | None, model: 
         except (OSError, UnicodeError) as error:
             raise InputError(f"codebook = {str(given)!r}: cannot be read ({error}).") from None
     if not set(texts) & set(model.nodes):
+        names = ", ".join(model.nodes[:5])
         raise InputError(
-            f"codebook: none of its {len(texts)} names is a variable ({', '.join(model.nodes[:5])}, ...): each row has "
-            "the name of a column and its text."
+            f"codebook: none of its {len(texts)} names is a variable ({names}, ...): give names and texts."
         )
     return texts
 
@@ -222,35 +215,19 @@ def run_fit(
         search_prior(model, priors["graphs"].get("slab"), priors["graphs"]["prior"])
     with Budget(seconds).as_current() as limit:
         statistics = data.count(model)
-        groups = _groups(data, model) if has_groups else {}
-        if groups:
-            group_coordinates(
-                model, len(groups), priors["groups"].get("slab", "normal(0, 1)"), priors["groups"]["prior"]
-            )
-        share = 0.4 if select or groups else 0.6
-        budgeted = {"seconds": None if seconds is None else share * limit.left}
-        posterior = sample(model, statistics, **{**call, **budgeted})
+        groups: dict[str, Statistics] = {}
+        if has_groups:
+            if not 2 <= (n := len(data.group_labels)) <= MOST_GROUPS_COMPARED:
+                raise InputError(f"group: {n} different values; groups are 2 to {MOST_GROUPS_COMPARED}.")
+            groups, of_groups = split_groups(model, data), priors["groups"]
+            group_coordinates(model, len(groups), of_groups.get("slab", "normal(0, 1)"), of_groups["prior"])
+        seconds = None if seconds is None else (0.4 if select or groups else 0.6) * limit.left
+        posterior = sample(model, statistics, **{**call, "seconds": seconds})
         on_posterior(posterior)
         found, omitted = _search(model, statistics, groups, select, call, priors)
         omitted += _reruns(found, call)
-    selection, comparison = found.get("graphs"), found.get("groups")
-    return Fit(
-        data,
-        model,
-        posterior,
-        cast("Selection | None", selection),
-        cast("GroupComparison | None", comparison),
-        tuple(omitted),
-        scale=scale,
-        source=data.where,
-    )
-
-
-def _groups(data: Data, model: Model) -> dict[str, Statistics]:
-    n = len(data.group_labels)
-    if not 2 <= n <= MOST_GROUPS_COMPARED:
-        raise InputError(f"group: {n} different values; groups are 2 to {MOST_GROUPS_COMPARED}.")
-    return split_groups(model, data)
+    searches = cast("Selection | None", found.get("graphs")), cast("GroupComparison | None", found.get("groups"))
+    return Fit(data, model, posterior, *searches, tuple(omitted), scale, data.where)
 
 
 def _search(

@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.types import Scale, Stored
+from mrfbayes.base.types import Scale
 from mrfbayes.data.data import Data
 from mrfbayes.estimation.result import Estimate
 from mrfbayes.hidden.result import Segmentation
 from mrfbayes.model.field import Model
 from mrfbayes.model.formats import edge_table
-from mrfbayes.model.result import TIMING_KEYS, Result, StoredResult
+from mrfbayes.model.result import Result, StoredResult
 from mrfbayes.model.scales import edge_strengths
-from mrfbayes.model.schema import Schema
 from mrfbayes.report.findings import Findings
 from mrfbayes.results.files import read
-from mrfbayes.results.fits import IDENTITY_FILE, Fits
+from mrfbayes.results.fits import IDENTITY_FILE, CompositeResult, Fits
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.select_effects import EffectSelection
@@ -43,7 +42,7 @@ FIT_FILES = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Result):
+class Fit(CompositeResult):
     """Result of `mrfbayes.fit`.
 
     The attributes of every `Result` are those of the posterior; timings are sums over all parts.
@@ -99,41 +98,6 @@ class Fit(Result):
         """The results by name."""
         named = {"posterior": self.posterior, "selection": self.selection, "groups": self.groups}
         return {name: part for name, part in named.items() if part is not None}
-
-    @property
-    def schema(self) -> Schema:
-        """Which value of the data is which state."""
-        return self.posterior.schema
-
-    @property
-    def n(self) -> float:
-        """Number of observations."""
-        return self.posterior.n
-
-    @property
-    def method(self) -> str:
-        """What made the draws of the posterior."""
-        return self.posterior.method
-
-    @property
-    def target(self) -> str:
-        """ "exact", or "approximate"."""
-        return self.posterior.target
-
-    @property
-    def settings(self) -> Mapping[str, Stored]:
-        """Settings of the posterior; each search has its own."""
-        return self.posterior.settings
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """Versions of the packages that made the result."""
-        return self.posterior.versions
-
-    @property
-    def timings(self) -> Mapping[str, float]:
-        """Seconds of all parts together."""
-        return {name: sum(part.timings[name] for part in self.parts.values()) for name in TIMING_KEYS}
 
     @property
     def partial(self) -> bool:
@@ -212,22 +176,14 @@ class Fit(Result):
         place = Path(folder)
         try:
             about = json.loads((place / FIT_FILE).read_text(encoding="utf-8"))
-            omitted, scale, source = tuple(about["omitted"]), about["scale"], str(about["source"])
+            rest = tuple(about["omitted"]), about["scale"], str(about["source"]), dict(about["codebook"])
         except (OSError, ValueError, TypeError, KeyError):
             raise InputError(f"{place / FIT_FILE} cannot be read: run the fit again.") from None
         posterior = read(place / "posterior.nc", {"Posterior": Posterior})
         graphs, groups = place / "graphs.nc", place / "groups.nc"
-        return cls(
-            None,
-            posterior.model,
-            posterior,
-            read(graphs, {"Selection": Selection}) if graphs.is_file() else None,
-            read(groups, {"GroupComparison": GroupComparison}) if groups.is_file() else None,
-            omitted,
-            scale,
-            source,
-            dict(about.get("codebook", {})),
-        )
+        selection = read(graphs, {"Selection": Selection}) if graphs.is_file() else None
+        comparison = read(groups, {"GroupComparison": GroupComparison}) if groups.is_file() else None
+        return cls(None, posterior.model, posterior, selection, comparison, *rest)
 
     @cached_property
     def findings(self) -> Findings:
@@ -248,31 +204,6 @@ class Fit(Result):
         from mrfbayes.report.sentences import brief
 
         return brief(self.findings)
-
-    def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = False) -> Path:
-        """Write the report, one self-contained HTML file.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write.
-        title : str
-            Title of the page; by default the name of the data.
-        overwrite : bool
-            Whether a file that exists is replaced.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
-        from mrfbayes.base.atomic_files import check_targets, write_text
-        from mrfbayes.report.write import render
-
-        target, source = Path(path), Path(self.source)
-        check_targets({"path": target}, overwrite=overwrite)
-        write_text(target, render(self.findings, title or source.stem, source.name), overwrite)
-        return target
 
     def save(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = False) -> None:
         """Write report, tables and results into a folder, which `mrfbayes.load` opens.
@@ -326,12 +257,7 @@ class Fit(Result):
         for name, result in results.items():  # last: they keep what was computed for the tables
             if result is not None:
                 result.save(paths[name], overwrite=overwrite)
-        about = {
-            "scale": self.scale,
-            "omitted": list(self.omitted),
-            "source": self.source,
-            "codebook": dict(self.codebook),
-        }
+        about = {name: getattr(self, name) for name in ("scale", "omitted", "source", "codebook")}
         write_text(place / FIT_FILE, json.dumps(about, indent=1) + "\n", overwrite=True)
         return paths
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mrfbayes.base.checks import one_of, whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.kernels.hidden.emissions import GAUSSIAN, MISCLASSIFICATION, NOISELESS
 
@@ -68,9 +69,10 @@ def observe(
     variance_prior: tuple[float, float] | None,
 ) -> Observation:
     """The observation that the arguments of `mrfbayes.segment` describe; `InputError` where they make no sense."""
-    q = _check_states(states)
-    if emission not in EMISSIONS:
-        raise InputError(f"emission = {emission!r}: choose one of {', '.join(map(repr, EMISSIONS))}.")
+    q = whole("states", states, 2)
+    if q > MAX_LABELS:
+        raise InputError(f"states = {q}: give a whole number from 2 to {MAX_LABELS}.")
+    one_of("emission", emission, EMISSIONS)
     values = _read(image)
     seen = np.isfinite(values)
     if np.isinf(values).any():
@@ -89,20 +91,10 @@ def observe(
             if value is not None:
                 raise InputError(f"{name} = {value!r}: only emission='gaussian' has one, and emission = {emission!r}.")
         if wrong := [v for v in np.unique(greys).tolist() if v not in range(q)]:
-            raise InputError(
-                f"image has the value {wrong[0]:g}: with emission = {emission!r} and states = {q}, pixels are whole "
-                f"numbers from 0 to {q - 1}, or NaN where they are missing."
-            )
+            allowed = f"with emission = {emission!r} pixels are whole numbers from 0 to {q - 1}, or NaN"
+            raise InputError(f"image has the value {wrong[0]:g}: {allowed}.")
         location = scale = shape = rate = 1.0
     return Observation(np.where(seen, values, 0.0), seen, q, str(emission), np.array([location, scale, shape, rate]))
-
-
-def _check_states(states: object) -> int:
-    if isinstance(states, (bool, np.bool_)) or not isinstance(states, (int, np.integer)):
-        raise InputError(f"states = {states!r}: give a whole number from 2 to {MAX_LABELS}.")
-    if not 2 <= states <= MAX_LABELS:
-        raise InputError(f"states = {states}: give a whole number from 2 to {MAX_LABELS}.")
-    return int(states)
 
 
 def _read(image: object) -> np.ndarray:
@@ -111,9 +103,7 @@ def _read(image: object) -> np.ndarray:
     try:
         values = np.asarray(image, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(
-            f"image is a {type(image).__name__}: give numbers (rows, columns), NaN where missing."
-        ) from None
+        raise InputError(f"image is a {type(image).__name__}: give numbers (rows, columns).") from None
     if values.ndim != 2 or min(values.shape, default=0) < 1 or values.size < 2:
         raise InputError(f"image has the shape {values.shape}: give one image (rows, columns) of two pixels or more.")
     return values

@@ -18,8 +18,8 @@ from mrfbayes.results import diagnostics
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mrfbayes.hidden.sampler import HiddenField, HiddenOutcome
-    from mrfbayes.results.files import Group
+    from mrfbayes.hidden.segment import HiddenField, HiddenOutcome
+    from mrfbayes.results.stored import Group
 
 TRUSTED_SHIFT_SD = 0.1  # error of the coupling's posterior mean by log Z, in sds, past which a warning says so
 NEAR_LIMIT = 0.02  # share of draws in the last fiftieth of the allowed couplings, past which a warning says so

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mrfbayes.base.types import Drawing, PlotOption, Scale, Stored, ThetaLike
     from mrfbayes.model.field import Model
     from mrfbayes.priors import Prior
-    from mrfbayes.results.files import Group
+    from mrfbayes.results.stored import Group
 
 
 StoredFields: TypeAlias = dict[str, Any]  # fields of a result by name, of any type

@@ -11,26 +11,12 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import edge_strengths, n_edge_blocks, natural_scale, quantity, scaled
+from mrfbayes.plots import style
 from mrfbayes.plots.layouts import is_lattice, pixel_places, positions
 from mrfbayes.plots.network import draw_nodes
-from mrfbayes.plots.style import (
-    BLUE_TO_ORANGE,
-    COLOURS,
-    DASHED,
-    FAINT,
-    INK,
-    MUTED,
-    PAPER,
-    axes_or_new,
-    keep_table,
-    panels_or_new,
-    title,
-)
 from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
     from mrfbayes.estimation.pair_tables import PairTables
@@ -90,23 +76,20 @@ def field(
     >>> mb.plots.data(mb.plots.field(model, posterior)).shape[0]
     2
     """
+    theta = getattr(values, "theta", values)
     if isinstance(values, Posterior):
-        spread = values.sd if spread is None else spread
-        theta: object = values.mean
+        theta, spread = values.mean, values.sd if spread is None else spread
         if n_edge_blocks(model) <= KINDS < model.n_edges and is_lattice(model):
             return _tied(model, values, ax, scale or natural_scale(model))
-    else:
-        theta = values if values is None else getattr(values, "theta", values)
-    ax = axes_or_new(ax, figsize=(5.5, 5))
+    ax = style.axes_or_new(ax, figsize=(5.5, 5))
     place = positions(model)
     _draw(ax, model, place, theta, spread, bar)
-    show = labels if labels is not None else model.n_nodes <= 40 and model.named
-    if show:
+    if labels if labels is not None else model.n_nodes <= 40 and model.named:
         draw_nodes(ax, model, place)
         return ax
     if model.n_nodes <= CROWDED:
         size = max(4.0, 14 - 0.15 * model.n_nodes)
-        ax.plot(*place.T, "o", ms=size, mfc=PAPER, mec=INK, mew=1.0, zorder=2)
+        ax.plot(*place.T, "o", ms=size, mfc=style.PAPER, mec=style.INK, mew=1.0, zorder=2)
     ax.set_aspect("equal")
     ax.margins(0.06)
     ax.axis("off")
@@ -122,15 +105,17 @@ def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, spread: obje
     segments = place[model.edges]
     names = [f"{model.nodes[u]}--{model.nodes[v]}" for u, v in model.edges.tolist()]
     frame = pd.DataFrame(index=pd.Index(names, name="edge"))
-    keep_table(ax, frame)
+    style.keep_table(ax, frame)
     if theta is None:
-        ax.add_collection(LineCollection(list(segments), colors=MUTED, linewidths=1.5, zorder=1))
+        ax.add_collection(LineCollection(list(segments), colors=style.MUTED, linewidths=1.5, zorder=1))
         return
     at = np.asarray(theta, dtype=float)
-    coupling = _edge_log_odds(model, at)
+    if at.shape != (model.n_parameters,):
+        raise InputError(f"plots.field: values have shape {at.shape}, the model has {model.n_parameters} parameters.")
+    coupling = edge_strengths(model, model.chart.log_odds(at))
     frame["log_odds"] = coupling
     limit = max(float(np.abs(coupling).max(initial=0.0)), 1e-9)
-    shades = LinearSegmentedColormap.from_list("coupling", list(BLUE_TO_ORANGE))
+    shades = LinearSegmentedColormap.from_list("coupling", list(style.BLUE_TO_ORANGE))
     scale = ScalarMappable(TwoSlopeNorm(0.0, -limit, limit), shades)
     solid = np.ones(len(coupling), dtype=bool)
     if spread is not None:
@@ -138,23 +123,20 @@ def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, spread: obje
         solid = np.abs(coupling) > 1.645 * sd
         frame["log_odds_sd"], frame["interval_excludes_zero"] = sd, solid
     widest = 6.0 if model.n_nodes <= CROWDED else max(1.5, 60 / np.sqrt(model.n_nodes))
-    for style, chosen in (("solid", solid), (DASHED, ~solid)):
-        if chosen.any():
-            width = widest * (0.2 + 0.8 * np.abs(coupling[chosen]) / limit)
-            lines = LineCollection(
-                list(segments[chosen]),
-                colors=scale.to_rgba(coupling[chosen]),
-                linewidths=list(width),
-                linestyles=[style],
-                zorder=1,
-                rasterized=model.n_edges > 5_000,
-            )
-            ax.add_collection(lines)
+    lines = LineCollection(
+        list(segments),
+        colors=scale.to_rgba(coupling),
+        linewidths=list(widest * (0.2 + 0.8 * np.abs(coupling) / limit)),
+        linestyles=["solid" if is_solid else style.DASHED for is_solid in solid],
+        zorder=1,
+        rasterized=model.n_edges > 5_000,
+    )
+    ax.add_collection(lines)
     ax.update_datalim(place)
     if bar:
         made = ax.figure.colorbar(scale, ax=ax, shrink=0.6, aspect=28, pad=0.02)
         made.set_label("coupling (log-odds)" + ("" if solid.all() else "; dashed: 0 is in its interval"), fontsize=8.5)
-        made.ax.tick_params(labelsize=8, color=MUTED)
+        made.ax.tick_params(labelsize=8, color=style.MUTED)
         made.outline.set_visible(False)
 
 
@@ -174,34 +156,25 @@ def _tied(model: Model, posterior: Posterior, ax: Axes | None, scale: Scale) -> 
     image = np.full(shape, np.nan)  # of pixels that a mask leaves out
     shares = np.split(observed.shares, np.cumsum(model.states)[:-1])
     image[place[:, 0], place[:, 1]] = [float(np.arange(share.size) @ share) for share in shares]
-    ax = axes_or_new(ax, figsize=(4.8, 5.2))
-    greys = colormaps["Greys"].with_extremes(bad=FAINT)
+    ax = style.axes_or_new(ax, figsize=(4.8, 5.2))
+    greys = colormaps["Greys"].with_extremes(bad=style.FAINT)
     ax.imshow(image, cmap=greys, vmin=0, vmax=float(model.states.max() - 1), interpolation="nearest")
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
-        spine.set_color(MUTED)
+        spine.set_color(style.MUTED)
     table = posterior.summary(scale=scale).head(scaled(model, scale).n_edge_rows)
     who = [""] if len(table) == 1 else [f"{name}: " for name in table.index]
     said = [
         f"{name}{quantity(model, scale)} {row['mean']:.3f} (90% interval {row['q5']:.3f} to {row['q95']:.3f})"
         for name, (_, row) in zip(who, table.iterrows(), strict=True)
     ]
-    title(ax, "\n".join(said))
+    style.title(ax, "\n".join(said))
     what = "the observed image" if observed.n == 1 else f"mean of {observed.n:,g} observations"
     left_out = "; grey: not in the field" if np.isnan(image).any() else ""
-    ax.set_xlabel(what + left_out, fontsize=8.5, color=MUTED)
+    ax.set_xlabel(what + left_out, fontsize=8.5, color=style.MUTED)
     names = [f"column {c}" for c in range(shape[1])]
-    keep_table(ax, pd.DataFrame(image, columns=names).rename_axis("row"))
+    style.keep_table(ax, pd.DataFrame(image, columns=names).rename_axis("row"))
     return ax
-
-
-def _edge_log_odds(model: Model, theta: np.ndarray) -> np.ndarray:
-    if theta.shape != (model.n_parameters,):
-        raise InputError(
-            f"plots.field: values have shape {theta.shape}, the model has {model.n_parameters} parameters."
-        )
-    return edge_strengths(model, model.chart.log_odds(theta))
 
 
 def segmentation(result: Segmentation, *, ax: Sequence[Axes] | None = None) -> np.ndarray:
@@ -241,8 +214,8 @@ def segmentation(result: Segmentation, *, ax: Sequence[Axes] | None = None) -> n
     rows, columns = result.image.shape
     q = result.probabilities.shape[2]
     height = float(np.clip(3.4 * rows / columns, 1.6, 7.0)) + 1.6
-    panels = panels_or_new(ax, 1, 3, figsize=(10.5, height)).ravel()
-    labels = ListedColormap([COLOURS[k] for k in range(q)])
+    panels = style.panels_or_new(ax, 1, 3, figsize=(10.5, height)).ravel()
+    labels = ListedColormap([style.COLOURS[k] for k in range(q)])
     bounds = BoundaryNorm(np.arange(q + 1) - 0.5, q)
     has_greys = result.settings["emission"] == "gaussian"
     missing = "#f3e3b3" if has_greys else "#ffffff"
@@ -265,11 +238,10 @@ def segmentation(result: Segmentation, *, ax: Sequence[Axes] | None = None) -> n
     panels[2].figure.colorbar(shown, ax=panels[2], shrink=0.8, label="probability of another label", location="bottom")
     panels[2].set_title("uncertainty")
     for panel in panels:
-        panel.set_xticks([])
-        panel.set_yticks([])
+        panel.set(xticks=[], yticks=[])
     where = np.indices((rows, columns)).reshape(2, -1)
     table = {"row": where[0], "column": where[1], "image": result.image.ravel(), "label": result.labels.ravel()}
-    keep_table(panels[0].figure, pd.DataFrame(table | {"uncertainty": unsure.ravel()}))
+    style.keep_table(panels[0].figure, pd.DataFrame(table | {"uncertainty": unsure.ravel()}))
     return panels
 
 
@@ -310,14 +282,13 @@ def contact_map(tables: PairTables, *, ax: Axes | None = None, top: int | None =
     >>> len(mb.plots.contact_map(tables, min_distance=2).images)
     1
     """
-    axes = axes_or_new(ax, figsize=(5.0, 5.0))
+    axes = style.axes_or_new(ax, figsize=(5.0, 5.0))
     scores = tables.scores
     length = len(scores)
     i, j = np.triu_indices(length, min_distance)
     best = np.argsort(-scores[i, j])[: length if top is None else top]
     axes.imshow(scores, cmap="Greys", vmin=0.0, vmax=max(float(np.quantile(scores, 0.998)), 1e-12), origin="lower")
     axes.plot(j[best], i[best], "o", mfc="none", color="#D55E00", ms=4)
-    axes.set_xlabel("position")
-    axes.set_ylabel("position")
-    title(axes, f"{best.size} strongest pairs of {length} positions")
+    axes.set(xlabel="position", ylabel="position")
+    style.title(axes, f"{best.size} strongest pairs of {length} positions")
     return axes

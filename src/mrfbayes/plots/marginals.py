@@ -10,7 +10,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError
 from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.model.scales import n_edge_blocks
-from mrfbayes.plots.style import COLOURS, keep_table, label, panels_or_new, place_of
+from mrfbayes.plots.style import keep_table, label, nth_colour, panels_or_new, place_of
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.targets.likelihood import InducedLikelihood
 
@@ -146,7 +146,7 @@ def _panel(ax: Axes, curves: dict[str, Curve], reference: Curve | None, truth: f
         ax.fill_between(*reference, color="0.82", lw=0, label="exact")
         ax.plot(*reference, color="0.55", lw=0.8)
     for k, (name, curve) in enumerate(curves.items()):
-        ax.plot(*curve, color=COLOURS[k % len(COLOURS)], lw=1.4, ls=("-", "--", "-.", ":")[k % 4], label=name)
+        ax.plot(*curve, color=nth_colour(k), lw=1.4, ls=("-", "--", "-.", ":")[k % 4], label=name)
     if truth is not None:
         ax.axvline(truth, color="0.2", lw=0.8, ls=":", label="truth")
     ax.set_ylim(bottom=0)

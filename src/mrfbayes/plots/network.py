@@ -11,22 +11,9 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import LayoutLike, Scale
 from mrfbayes.model.lowering import EdgeFinder
 from mrfbayes.model.scales import edge_strengths, has_tables, n_edge_blocks, natural_scale, scale_name
+from mrfbayes.plots import style
 from mrfbayes.plots.layouts import SIDES, label_sides, positions
-from mrfbayes.plots.style import (
-    COMMUNITY_COLOURS,
-    DASHED,
-    INK,
-    MUTED,
-    NEGATIVE,
-    PAPER,
-    POSITIVE,
-    axes_or_new,
-    escape,
-    keep_table,
-    panels_or_new,
-    shorten,
-    title,
-)
+from mrfbayes.results.bayes_factors import edges_table, no_evidence
 from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
@@ -44,7 +31,7 @@ SURE = (0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # how sure: the first that leaves
 MOST_NAMES, MOST_NUMBERS = 30, 200  # nodes that have their names beside them, or numbers inside
 WIDEST, THINNEST = 6.0, 0.4  # points, in a figure of full width
 FULL_WIDTH = 5.6  # inches
-SIGN_COLOURS = {1: POSITIVE, -1: NEGATIVE, 0: INK}  # by sign; tables have none
+SIGN_COLOURS = {1: style.POSITIVE, -1: style.NEGATIVE, 0: style.INK}  # by sign; tables have none
 LETTER = 0.62  # width of an average letter in units of its font size
 LEGEND_ROWS, LEGEND_WIDTH = 34, 3.9  # items in a column of the legend, and its width in inches
 
@@ -104,17 +91,17 @@ def network(
     scale = scale or natural_scale(model)
     table = edge_rows(posterior, scale, edges, need_verdicts=show in VERDICT_PANELS)
     places = positions(model, layout, pull(table))
-    style = _node_style(posterior, nodes)
-    beside = LEGEND_WIDTH * -(-model.n_nodes // LEGEND_ROWS) if "text" in style else 0.0
-    ax = axes_or_new(ax, figsize=(FULL_WIDTH + beside, 5.6))
+    details = _node_style(posterior, nodes)
+    beside = LEGEND_WIDTH * -(-model.n_nodes // LEGEND_ROWS) if "text" in details else 0.0
+    ax = style.axes_or_new(ax, figsize=(FULL_WIDTH + beside, 5.6))
     if show == "auto":
         show = "all" if len(table) <= MANY_EDGES else "probable" if "inclusion" in table else "sure"
     chosen = _chosen(table, show)
     drawn = draw_edges(ax, model, places, table, chosen, widest=float(table["size"].max() or 1.0))
-    draw_nodes(ax, model, places, style)
-    keep_table(ax, table[chosen])
-    if "text" in style:
-        _codebook_legend(ax, model, style)
+    draw_nodes(ax, model, places, details)
+    style.keep_table(ax, table[chosen])
+    if "text" in details:
+        _codebook_legend(ax, model, details)
     sized = "strength, as a log odds ratio of two binary variables" if has_tables(model) else scale_name(model, scale)
     _legend(ax, table, f"{_count_note(show, drawn, int(chosen.sum()), table)}; width: {sized}")
     return ax
@@ -167,7 +154,7 @@ def network_panels(
     scale = scale or natural_scale(model)
     table = edge_rows(posterior, scale, edges, need_verdicts=True)
     places = positions(model, layout, pull(table))
-    panels = panels_or_new(ax, 1, 3, figsize=(11.5, 4.5))[0]
+    panels = style.panels_or_new(ax, 1, 3, figsize=(11.5, 4.5))[0]
     widest = float(table["size"].max() or 1.0)
     for panel, (name, verdict) in zip(panels, VERDICT_PANELS.items(), strict=True):
         chosen = (table["verdict"] == verdict).to_numpy()
@@ -175,11 +162,11 @@ def network_panels(
         draw_nodes(panel, model, places)
         explained = {"supported": "Bayes factor above 10", "ruled out": "below 1/10", "undecided": "in between"}[name]
         if not chosen.any():
-            panel.text(0.5, 0.0, "none", transform=panel.transAxes, ha="center", va="center", fontsize=9, color=MUTED)
-        title(panel, f"{name.capitalize()}: {chosen.sum()} of {len(table)} ({explained})")
-        keep_table(panel, table[chosen])
+            panel.text(0.5, 0.0, "none", transform=panel.transAxes, ha="center", fontsize=9, color=style.MUTED)
+        style.title(panel, f"{name.capitalize()}: {chosen.sum()} of {len(table)} ({explained})")
+        style.keep_table(panel, table[chosen])
     made: Figure = panels[0].figure
-    keep_table(made, table)
+    style.keep_table(made, table)
     return made
 
 
@@ -202,20 +189,12 @@ def edge_rows(
     is_table = model.chart.sides[:blocks] > 2
     if is_table.any() and not (has_tables(model) and blocks == model.n_edges):
         raise InputError("plots.network: an edge with a table of weights has no single strength; use plots.forest.")
-    if edges is None and (need_verdicts or isinstance(posterior, Selection)):
-        edges = posterior.edges(scale=scale)
-    neutral: float | np.ndarray
     if edges is None:
-        from mrfbayes.model.scales import scaled
-        from mrfbayes.results.posterior import Posterior
-
-        assert isinstance(posterior, Posterior)
-        rows = scaled(model, scale)
-        spread = posterior._moments(rows)
-        chosen = first if scale != "ising" else np.arange(blocks)
-        mean, neutral = spread["mean"][chosen], rows.neutral[chosen]
-    else:
-        mean, neutral = edges["mean"].to_numpy(), 0.5 if scale == "theta" else 0.0
+        if need_verdicts or isinstance(posterior, Selection):
+            edges = posterior.edges(scale=scale)
+        else:
+            edges = edges_table(posterior, scale, evidence=no_evidence(model)).drop(columns="verdict")
+    mean, neutral = edges["mean"].to_numpy(), 0.5 if scale == "theta" else 0.0
     positive = (posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
     sure, size = np.maximum(positive, 1 - positive), np.abs(mean - neutral)
     sign = np.where(mean >= neutral, 1, -1)
@@ -227,28 +206,19 @@ def edge_rows(
         for b in np.flatnonzero(is_table).tolist():
             cells = posterior.log_odds[..., model.chart.offset[b] : model.chart.offset[b + 1]]
             sure[b] = 0.5 + np.abs((cells > 0).mean(axis=(0, 1)) - 0.5).max()
-    if edges is not None and "inclusion" in edges:
+    if "inclusion" in edges:
         sure = 0.5 + edges["inclusion"].to_numpy() / 2
     block = np.zeros(model.n_edges, dtype=np.int64)
     find = EdgeFinder(model.edges, model.n_nodes)
     for group in model.groups:
         if group.arity == 2:
             block[find(group.scope)[0]] = group.block
-    names = [f"{model.nodes[u]}--{model.nodes[v]}" for u, v in model.edges.tolist()]
-    table = pd.DataFrame(
-        {
-            "from": [model.nodes[u] for u in model.edges[:, 0].tolist()],
-            "to": [model.nodes[v] for v in model.edges[:, 1].tolist()],
-            "mean": mean[block],
-            "size": size[block],
-            "sign": sign[block],
-            "sign_probability": sure[block],
-        },
-        index=pd.Index(names, name="edge"),
-    )
-    for column in ("inclusion", "verdict"):
-        if edges is not None and column in edges:
-            table[column] = edges[column].to_numpy()[block]
+    ends = np.array(model.nodes, dtype=object)[model.edges]
+    columns = {"from": ends[:, 0], "to": ends[:, 1], "mean": mean[block], "size": size[block], "sign": sign[block]}
+    table = pd.DataFrame(columns, index=pd.Index([f"{u}--{v}" for u, v in ends], name="edge"))
+    table["sign_probability"] = sure[block]
+    for column in (name for name in ("inclusion", "verdict") if name in edges):
+        table[column] = edges[column].to_numpy()[block]
     return table
 
 
@@ -316,14 +286,14 @@ def draw_edges(
     crowded = plain and order.size > MANY_EDGES
     faint = 0.55 * min(1.0, np.sqrt(MANY_EDGES / max(order.size, 1)))
     colours = [
-        to_rgba(MUTED, faint) if plain else to_rgba(SIGN_COLOURS[s], 0.12 + 0.88 * c**1.5)
+        to_rgba(style.MUTED, faint) if plain else to_rgba(SIGN_COLOURS[s], 0.12 + 0.88 * c**1.5)
         for s, c in zip(sign, sure, strict=True)
     ]
     lines = LineCollection(
         list(places[model.edges[order]]),
         colors=colours,
         linewidths=np.full(order.size, 0.5 if crowded else 0.9) if plain else width,
-        linestyles=["solid" if s >= 0 or plain else DASHED for s in sign],
+        linestyles=["solid" if s >= 0 or plain else style.DASHED for s in sign],
         zorder=1,
         capstyle="round" if plain else "butt",
     )
@@ -336,39 +306,35 @@ def line_width(ax: Axes, share: float | np.ndarray) -> float | np.ndarray:
     return (THINNEST + (WIDEST - THINNEST) * np.power(share, 1.3)) * min(1.0, axes_width(ax) / FULL_WIDTH)
 
 
-def draw_nodes(ax: Axes, model: Model, places: np.ndarray, style: Mapping[str, np.ndarray] | None = None) -> None:
+def draw_nodes(ax: Axes, model: Model, places: np.ndarray, details: Mapping[str, np.ndarray] | None = None) -> None:
     """Nodes as discs: up to 30 with their names beside them, more with numbers inside, in the order of the model.
 
-    ``style`` may have ``community`` (d,), drawn as the colour of a disc, ``ring`` (d,), the filled share of the ring
+    ``details`` may have ``community`` (d,), drawn as the colour of a disc, ``ring`` (d,), the filled share of the ring
     around it, and ``text``, for which a legend explains the numbers.
     """
-    style = style or {}
+    details = details or {}
     many, width = model.n_nodes > MOST_NUMBERS, axes_width(ax)
-    numbered = not many and (model.n_nodes > MOST_NAMES or "text" in style)
-    size = (
-        3.0 if many else (8.0 if width < 5 or model.n_nodes > 40 else 11.0) if numbered else 4.5 if width < 5 else 7.5
-    )
-    fill = [_colour(style, k) for k in range(model.n_nodes)]
+    numbered = not many and (model.n_nodes > MOST_NAMES or "text" in details)
+    crowded = width < 5 or (numbered and model.n_nodes > 40)
+    size = 3.0 if many else (11.0, 8.0)[crowded] if numbered else (7.5, 4.5)[crowded]
     ax.set_aspect("equal")
     ax.axis("off")
-    if "ring" in style and not many:
-        _draw_rings(ax, places, np.asarray(style["ring"], dtype=float), size)
-    ax.scatter(places[:, 0], places[:, 1], s=size**2, c=fill, edgecolors=INK, linewidths=0.9, zorder=3)
-    if many:
-        ax.margins(0.06)
+    if "ring" in details and not many:
+        _draw_rings(ax, places, np.asarray(details["ring"], dtype=float), size)
+    fill = _colours(details, model.n_nodes)
+    ax.scatter(places[:, 0], places[:, 1], s=size**2, c=fill, edgecolors=style.INK, linewidths=0.9, zorder=3)
+    if not many and not numbered:
+        _draw_names(ax, model, places, width)
         return
-    if numbered:
-        for k, (x, y) in enumerate(places.tolist()):
-            ax.text(x, y, str(k + 1), fontsize=0.5 * size, ha="center", va="center_baseline", color=INK, zorder=4)
-        ax.margins(0.08)
-        return
-    _draw_names(ax, model, places, width)
+    ax.margins(0.06 if many else 0.08)
+    for k, (x, y) in enumerate([] if many else places.tolist()):
+        ax.text(x, y, str(k + 1), fontsize=0.5 * size, ha="center", va="center_baseline", color=style.INK, zorder=4)
 
 
 def _draw_names(ax: Axes, model: Model, places: np.ndarray, width: float) -> None:
     """Names beside the nodes, where they cover least; the limits leave room for all of them."""
     size = 7.0 if width < 5 else 8.5
-    names = [shorten(name, 18 if width > 5 else 13) for name in model.nodes]
+    names = [style.shorten(name, 18 if width > 5 else 13) for name in model.nodes]
     wide, tall = np.array([len(name) * LETTER * size / 72 for name in names]), 1.3 * size / 72  # inches
     extent = np.ptp(places, axis=0)
     room = np.maximum(width - 2 * wide.max() - 0.4, 0.4 * width), 0.85 * width
@@ -377,9 +343,9 @@ def _draw_names(ax: Axes, model: Model, places: np.ndarray, width: float) -> Non
     half = per_inch * np.stack([wide, np.full(len(wide), tall)], axis=1) / 2
     centres = places + SIDES[side] * (half + 0.11 * per_inch)
     for name, (x, y), (dx, dy) in zip(names, places.tolist(), SIDES[side].tolist(), strict=True):
-        text = ax.annotate(escape(name), (x, y), (8.0 * dx, 8.0 * dy), textcoords="offset points", zorder=4)
-        text.set(ha=("center", "left", "right")[dx], va=("center", "bottom", "top")[dy], fontsize=size, color=INK)
-        text.set_bbox({"facecolor": PAPER, "alpha": 0.7, "pad": 0.4, "lw": 0})
+        text = ax.annotate(style.escape(name), (x, y), (8.0 * dx, 8.0 * dy), textcoords="offset points", zorder=4)
+        text.set(ha=("center", "left", "right")[dx], va=("center", "bottom", "top")[dy], fontsize=size, color=style.INK)
+        text.set_bbox({"facecolor": style.PAPER, "alpha": 0.7, "pad": 0.4, "lw": 0})
     low = np.minimum(centres - half, places).min(axis=0) - 0.1 * per_inch
     high = np.maximum(centres + half, places).max(axis=0) + 0.1 * per_inch
     ax.set_xlim(low[0], high[0])
@@ -390,12 +356,13 @@ def _draw_rings(ax: Axes, places: np.ndarray, share: np.ndarray, size: float) ->
     """A ring around every node, filled clockwise from the top; markers keep their size whatever the axes' limits."""
     from matplotlib.path import Path
 
-    ax.scatter(places[:, 0], places[:, 1], s=(1.6 * size) ** 2, c=PAPER, edgecolors=MUTED, linewidths=0.5, zorder=2)
+    outer, inner = (1.6 * size) ** 2, (1.15 * size) ** 2
+    ax.scatter(places[:, 0], places[:, 1], s=outer, c=style.PAPER, edgecolors=style.MUTED, linewidths=0.5, zorder=2)
     for place, part in zip(places, np.clip(np.nan_to_num(share), 0, 0.9999).tolist(), strict=True):
         if part > 0:
             wedge = Path.wedge(90 - 360 * part, 90)
-            ax.scatter(place[0], place[1], s=(1.6 * size) ** 2, marker=wedge, c=INK, linewidths=0, zorder=2.5)
-    ax.scatter(places[:, 0], places[:, 1], s=(1.15 * size) ** 2, c=PAPER, linewidths=0, zorder=2.7)
+            ax.scatter(place[0], place[1], s=outer, marker=wedge, c=style.INK, linewidths=0, zorder=2.5)
+    ax.scatter(places[:, 0], places[:, 1], s=inner, c=style.PAPER, linewidths=0, zorder=2.7)
 
 
 def axes_width(ax: Axes) -> float:
@@ -406,22 +373,23 @@ def axes_width(ax: Axes) -> float:
     return (FULL_WIDTH if figure is None else float(figure.get_size_inches()[0])) / columns
 
 
-def _colour(style: Mapping[str, np.ndarray], node: int) -> str:
-    return COMMUNITY_COLOURS[int(style["community"][node]) % len(COMMUNITY_COLOURS)] if "community" in style else PAPER
+def _colours(details: Mapping[str, np.ndarray], n_nodes: int) -> list[str]:
+    known = style.COMMUNITY_COLOURS
+    return [known[int(k) % len(known)] for k in details.get("community", ())] or [style.PAPER] * n_nodes
 
 
-def _codebook_legend(ax: Axes, model: Model, style: Mapping[str, np.ndarray]) -> None:
+def _codebook_legend(ax: Axes, model: Model, details: Mapping[str, np.ndarray]) -> None:
     """The items with their numbers and texts to the right of the network."""
     from matplotlib.lines import Line2D
 
-    handles = []
-    for k, (name, text) in enumerate(zip(model.nodes, style["text"], strict=True)):
+    handles, colours = [], _colours(details, model.n_nodes)
+    for k, (name, text) in enumerate(zip(model.nodes, details["text"], strict=True)):
         said = f"{k + 1}  {name}" + (f": {text}" if isinstance(text, str) and text not in ("", name) else "")
-        said = escape(shorten(said, 60))
-        handles.append(Line2D([], [], ls="", marker="o", mfc=_colour(style, k), mec=INK, mew=0.7, ms=5, label=said))
-    columns = -(-len(handles) // LEGEND_ROWS)
+        said = style.escape(style.shorten(said, 60))
+        handles.append(Line2D([], [], ls="", marker="o", mfc=colours[k], mec=style.INK, mew=0.7, ms=5, label=said))
+    columns, beside = -(-len(handles) // LEGEND_ROWS), (1.02, 0.5)
     first = ax.legend(
-        handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=7, frameon=False, ncols=columns
+        handles=handles, loc="center left", bbox_to_anchor=beside, ncols=columns, fontsize=7, frameon=False
     )
     ax.add_artist(first)
     first.set_clip_on(False)
@@ -433,18 +401,18 @@ def _legend(ax: Axes, table: pd.DataFrame, name: str) -> None:
 
     largest, signs = float(table["size"].max()), set(table["sign"])
     unsure = "improbable" if "inclusion" in table else "sign unsure"
-    rows: list[tuple[str, str, Any, Any, float]] = [("positive", POSITIVE, 2.4, "-", 1.0)]
-    rows += [("table, no sign", INK, 2.4, "-", 1.0)] if 0 in signs else []
-    rows += [("negative", NEGATIVE, 2.4, DASHED, 1.0)] if -1 in signs else []
-    rows += [(f"{part * largest:.2g}", MUTED, line_width(ax, part), "-", 1.0) for part in (1.0, 0.25)]
-    rows += [(unsure, POSITIVE, 2.4, "-", 0.2)]
-    lines = [
-        Line2D([], [], label=text, color=colour, lw=wide, ls=dash, alpha=a) for text, colour, wide, dash, a in rows
+    rows: list[tuple[str, str, Any, Any, float]] = [
+        ("positive", style.POSITIVE, 2.4, "-", 1.0),
+        *[("table, no sign", style.INK, 2.4, "-", 1.0)] * (0 in signs),
+        *[("negative", style.NEGATIVE, 2.4, style.DASHED, 1.0)] * (-1 in signs),
+        *((f"{part * largest:.2g}", style.MUTED, line_width(ax, part), "-", 1.0) for part in (1.0, 0.25)),
+        (unsure, style.POSITIVE, 2.4, "-", 0.2),
     ]
-    columns = len(lines) if axes_width(ax) > 4 else 3
+    lines = [Line2D([], [], label=text, color=colour, lw=w, ls=dash, alpha=a) for text, colour, w, dash, a in rows]
     small = {"fontsize": 7.5, "title_fontsize": 7.5, "columnspacing": 1.2, "handlelength": 1.8}
+    columns, below = len(lines) if axes_width(ax) > 4 else 3, (0.5, 0.0)
     ax.legend(
-        handles=lines, title=name, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=columns, frameon=False, **small
+        handles=lines, title=name, loc="upper center", bbox_to_anchor=below, ncols=columns, frameon=False, **small
     )
 
 

@@ -44,10 +44,15 @@ PICTURES: Mapping[str, Mapping[str, Picture]] = {
     "Selection": {
         "structures": plots.structures,
         "network": plots.network,
+        "panels": plots.network_panels,
         "evidence": plots.edge_evidence,
         "complexity": plots.complexity,
     },
-    "GroupComparison": {"differences": plots.group_differences},
+    "GroupComparison": {
+        "differences": plots.group_differences,
+        "network": plots.group_networks,
+        "evidence": plots.group_differences,
+    },
     "Fit": {name: _of_posterior(draw) for name, draw in POSTERIOR.items()},
     "Estimate": {"trace": plots.estimate_trace},
     "Segmentation": {"labels": plots.segmentation},

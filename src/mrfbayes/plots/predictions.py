@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError
-from mrfbayes.plots.style import (
-    COLOURS,
-    INK,
-    MUTED,
-    POSITIVE,
-    axes_or_new,
-    escape,
-    finish,
-    keep_table,
-    label,
-    panels_or_new,
-    points,
-)
+from mrfbayes.plots import style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,31 +59,32 @@ def predictive(check: PredictiveCheck, *, ax: Axes | None = None) -> Axes:
     7
     """
     table = check.table
-    ax = axes_or_new(ax, figsize=(4.8, 4.6))
+    ax = style.axes_or_new(ax, figsize=(4.8, 4.6))
     low, high = _identity(ax, table["observed"], table["replicated"])
     margin = 0.06 * max(high - low, 1e-9)
     for fitted, colour, marker, words in (
-        (True, POSITIVE, "o", "counts that were fitted"),
-        (False, COLOURS[4], "s", "statistics that were not fitted"),
+        (True, style.POSITIVE, "o", "counts that were fitted"),
+        (False, style.COLOURS[4], "s", "statistics that were not fitted"),
     ):
         part = table[table["fitted"] == fitted]
         if len(part):
-            style = {
-                "yerr": 2 * part["replicated_sd"],
-                "ms": 3.2,
-                "alpha": 0.75,
-                "rasterized": len(table) > MANY_POINTS,
-            }
-            points(ax, part["observed"], part["replicated"], marker, colour, f"{words} ({len(part)})", **style)
+            x, y, bars, is_image = (
+                part["observed"],
+                part["replicated"],
+                2 * part["replicated_sd"],
+                len(table) > MANY_POINTS,
+            )
+            text = f"{words} ({len(part)})"
+            style.points(ax, x, y, marker, colour, text, yerr=bars, ms=3.2, alpha=0.75, rasterized=is_image)
     is_unusual = table["p_value"] < SURPRISING
     for name, row in table[is_unusual].nsmallest(NAMED_STATISTICS, "p_value").iterrows():
         where = (row["observed"], row["replicated"])
-        ax.annotate(label(name), where, (6, -8), textcoords="offset points", fontsize=7, color=INK)
+        ax.annotate(style.label(name), where, (6, -8), textcoords="offset points", fontsize=7, color=style.INK)
     ax.set_xlim(low - margin, high + margin)
     ax.legend(fontsize=8, frameon=False, loc="upper left")
     by_chance = SURPRISING * len(table)
     text = f"{is_unusual.sum()} of {len(table)} statistics below p = {SURPRISING:g} ({by_chance:.1f} by chance)"
-    return finish(ax, table, text, x="observed, per observation", y="replicated: mean and two sds", grid="both")
+    return style.finish(ax, table, text, x="observed, per observation", y="replicated: mean and two sds", grid="both")
 
 
 def comparison(result: Comparison, *, ax: Sequence[Axes] | None = None) -> Figure:
@@ -133,30 +123,30 @@ def comparison(result: Comparison, *, ax: Sequence[Axes] | None = None) -> Figur
     others = [(name, post) for name, post in result.posteriors.items() if name != result.reference]
     if not others:
         raise InputError("plots.comparison: there is only the exact posterior; compare at least one other method.")
-    left, right = panels_or_new(ax, 1, 2, figsize=(8.5, 1.0 + 0.42 * len(others)), sharey=True)[0]
+    left, right = style.panels_or_new(ax, 1, 2, figsize=(8.5, 1.0 + 0.42 * len(others)), sharey=True)[0]
     rng = np.random.default_rng(0)  # jitter only
     errors, ratios = {}, {}
     for k, (name, post) in enumerate(others):
         height = k + 0.22 * rng.uniform(-1, 1, base.mean.size)
-        colour = COLOURS[k % len(COLOURS)]
+        colour = style.nth_colour(k)
         errors[name], ratios[name] = (post.mean - base.mean) / base.sd, post.sd / base.sd
         for panel, values in ((left, errors[name]), (right, ratios[name])):
             panel.plot(values, height, ".", ms=4, alpha=0.5, color=colour, mew=0)
-            panel.plot([values.mean()] * 2, [k - 0.3, k + 0.3], color=INK, lw=1.4, zorder=3)
+            panel.plot([values.mean()] * 2, [k - 0.3, k + 0.3], color=style.INK, lw=1.4, zorder=3)
         if result.table.loc[name, "verdict"] == "stuck":
             left.annotate("stuck", (0.01, k), xycoords=("axes fraction", "data"), fontsize=8, va="center")
-    left.axvline(0, color=MUTED, lw=0.8, zorder=0)
-    right.axvline(1, color=MUTED, lw=0.8, zorder=0)
-    left.set_yticks(range(len(others)), [escape(name) for name, _ in others])
+    left.axvline(0, color=style.MUTED, lw=0.8, zorder=0)
+    right.axvline(1, color=style.MUTED, lw=0.8, zorder=0)
+    left.set_yticks(range(len(others)), [style.escape(name) for name, _ in others])
     left.invert_yaxis()
     name = "error of the posterior mean, in exact sds"
     parts = {"mean_error": pd.DataFrame(errors, base.parameters), "sd_ratio": pd.DataFrame(ratios, base.parameters)}
     table = pd.concat({name: part.stack() for name, part in parts.items()}, axis=1)
     table = table.rename_axis(["parameter", "method"]).reset_index("method")
     for panel, text in ((left, name), (right, "sd / exact sd (bars: averages)")):
-        finish(panel, table, x=text, spines=["bottom"], grid="x").tick_params(axis="y", length=0)
+        style.finish(panel, table, x=text, spines=["bottom"], grid="x").tick_params(axis="y", length=0)
     made: Figure = left.figure
-    keep_table(made, table)
+    style.keep_table(made, table)
     return made
 
 
@@ -188,15 +178,14 @@ def temperature_scan(scan: Thermodynamics, quantity: str = "heat_capacity", *, a
     >>> mb.plots.data(mb.plots.temperature_scan(scan)).shape[0]
     3
     """
-    if quantity not in NAMES:
-        raise InputError(f"quantity = {quantity!r}: choose one of {', '.join(map(repr, NAMES))}.")
+    one_of("quantity", quantity, NAMES)
     part = scan.table.loc[quantity]
-    ax = axes_or_new(ax, figsize=(5.2, 3.4))
+    ax = style.axes_or_new(ax, figsize=(5.2, 3.4))
     _band(ax, part)
-    ax.plot(part.index, part["value"], color=POSITIVE, lw=1.6)
-    ax.axvline(1.0, color=MUTED, lw=0.8, ls=":")
+    ax.plot(part.index, part["value"], color=style.POSITIVE, lw=1.6)
+    ax.axvline(1.0, color=style.MUTED, lw=0.8, ls=":")
     text = f"{NAMES[quantity]} over temperature"
-    return finish(ax, part, text, x="temperature (1: as fitted)", y=NAMES[quantity], grid="both")
+    return style.finish(ax, part, text, x="temperature (1: as fitted)", y=NAMES[quantity], grid="both")
 
 
 def correlations(found: Correlations, order: int = 3, *, ax: Axes | None = None) -> Axes:
@@ -232,17 +221,17 @@ def correlations(found: Correlations, order: int = 3, *, ax: Axes | None = None)
     if order not in found.table.index.get_level_values("order"):
         raise InputError(f"order = {order!r}: the table has no correlations of that order.")
     part = found.table.loc[order]
-    ax = axes_or_new(ax, figsize=(4.6, 4.4))
+    ax = style.axes_or_new(ax, figsize=(4.6, 4.4))
     observed, predicted = part["observed"], part["predicted"]
     _identity(ax, observed, predicted)
     ends = _ends(part)
     bars = [(predicted - ends[0]).clip(lower=0), (ends[1] - predicted).clip(lower=0)] if ends else None
     error, is_image = 2 * part["observed_error"], len(part) > MANY_POINTS
-    style = {"ecolor": COLOURS[5], "alpha": 0.7, "rasterized": is_image}
-    points(ax, observed, predicted, "o", POSITIVE, "", xerr=error, yerr=bars, ms=2.6, **style)
+    look = {"ecolor": style.COLOURS[5], "alpha": 0.7, "rasterized": is_image}
+    style.points(ax, observed, predicted, "o", style.POSITIVE, "", xerr=error, yerr=bars, ms=2.6, **look)
     is_far = (observed - predicted).abs() > error
     text = f"order {order}: {is_far.sum()} of {len(part)} beyond two standard errors"
-    return finish(ax, part, text, x="observed", y="predicted", grid="both")
+    return style.finish(ax, part, text, x="observed", y="predicted", grid="both")
 
 
 def population_counts(found: PopulationCounts, *, ax: Axes | None = None) -> Axes:
@@ -273,19 +262,19 @@ def population_counts(found: PopulationCounts, *, ax: Axes | None = None) -> Axe
     4
     """
     table = found.table
-    ax = axes_or_new(ax, figsize=(5.2, 3.4))
+    ax = style.axes_or_new(ax, figsize=(5.2, 3.4))
     _band(ax, table)
-    ax.plot(table.index, table["predicted"], color=POSITIVE, lw=1.6, label="predicted")
+    ax.plot(table.index, table["predicted"], color=style.POSITIVE, lw=1.6, label="predicted")
     if "observed" in table:
         seen = table[table["observed"] > 0]
         error = 2 * seen["observed_error"]
         bars = [error.clip(upper=0.9 * seen["observed"]), error]
-        points(ax, seen.index, seen["observed"], "o", INK, "observed", yerr=bars, ms=3.2)
+        style.points(ax, seen.index, seen["observed"], "o", style.INK, "observed", yerr=bars, ms=3.2)
         ax.set_ylim(bottom=0.3 * seen["observed"].min())
         ax.set_xlim(right=seen.index.max() + 1.5)
     ax.set_yscale("log")
     ax.legend(fontsize=8, frameon=False)
-    return finish(ax, table, "number of active units", x="active units", y="probability", grid="both")
+    return style.finish(ax, table, "number of active units", x="active units", y="probability", grid="both")
 
 
 def _ends(table: pd.DataFrame) -> list[pd.Series]:
@@ -296,13 +285,13 @@ def _ends(table: pd.DataFrame) -> list[pd.Series]:
 
 def _band(ax: Axes, table: pd.DataFrame) -> None:
     if ends := _ends(table):
-        ax.fill_between(table.index, *ends, color=COLOURS[5], alpha=0.5, lw=0)
+        ax.fill_between(table.index, *ends, color=style.COLOURS[5], alpha=0.5, lw=0)
 
 
 def _identity(ax: Axes, x: pd.Series, y: pd.Series) -> tuple[float, float]:
     """A line on which both are equal, and its ends."""
     low, high = float(min(x.min(), y.min())), float(max(x.max(), y.max()))
-    ax.plot([low, high], [low, high], color=MUTED, lw=0.8, zorder=1)
+    ax.plot([low, high], [low, high], color=style.MUTED, lw=0.8, zorder=1)
     return low, high
 
 
@@ -337,10 +326,10 @@ def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     """
     import pandas as pd
 
-    ax = axes_or_new(ax, figsize=(7, 2.6))
+    ax = style.axes_or_new(ax, figsize=(7, 2.6))
     trace = estimate.trace
     for k, j in enumerate(trace.tracked):
-        colour = COLOURS[k % len(COLOURS)]
+        colour = style.nth_colour(k)
         ax.plot(trace.iteration, trace.log_odds[:, k], lw=0.8, color=colour)
         ax.axhline(estimate.log_odds[j], lw=0.6, ls=":", color=colour)
         where = (1.01, estimate.log_odds[j])
@@ -348,10 +337,10 @@ def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     if trace.iteration.size and trace.iteration[-1] > LONG:
         ax.set_xscale("log")
     state = "converged" if estimate.converged else "not converged"
+    text = f"{estimate.method}: {state}, {estimate.iterations} iterations, {estimate.timings['run']:.2f} s"
+    ax.set_title(text, fontsize=9)
     ax.set(xlabel="iteration", ylabel="log-odds")
-    ax.set_title(
-        f"{estimate.method}: {state}, {estimate.iterations} iterations, {estimate.timings['run']:.2f} s", fontsize=9
-    )
     names = [estimate.model.parameters[j] for j in trace.tracked]
-    keep_table(ax, pd.DataFrame(trace.log_odds, columns=names, index=pd.Index(trace.iteration, name="iteration")))
+    index = pd.Index(trace.iteration, name="iteration")
+    style.keep_table(ax, pd.DataFrame(trace.log_odds, columns=names, index=index))
     return ax

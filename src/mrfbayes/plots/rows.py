@@ -6,26 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import one_of, whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.model.scales import natural_scale, scale_name, scaled
-from mrfbayes.plots.style import (
-    COLOURS,
-    FAINT,
-    INK,
-    MUTED,
-    NEGATIVE,
-    PAPER,
-    POSITIVE,
-    VERDICT,
-    axes_or_new,
-    finish,
-    label,
-    place_of,
-    points,
-    row_axes,
-)
+from mrfbayes.plots import style
 from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
@@ -98,32 +83,27 @@ def forest(
     rows = whole("rows", rows)
     table = forest_table(posterior, nodes, scale or natural_scale(posterior.model), ci_prob)
     shown = table.head(rows).sort_values("mean", ascending=True, kind="stable")
-    ax, height = row_axes(ax, shown.index, 6.2)
+    ax, height = style.row_axes(ax, shown.index, 6.2)
     low, high = shown.iloc[:, 2], shown.iloc[:, 3]
     neutral = shown["no_interaction"].to_numpy()
     clear = (low.to_numpy() > neutral) | (high.to_numpy() < neutral)
-    colour = np.where(clear, np.where(shown["mean"] > neutral, POSITIVE, NEGATIVE), MUTED)
+    colour = np.where(clear, np.where(shown["mean"] > neutral, style.POSITIVE, style.NEGATIVE), style.MUTED)
     ax.hlines(height, low, high, color=colour, lw=2.0, capstyle="round", zorder=2)
     face = np.where(clear, colour, "white")
     ax.scatter(shown["mean"], height, s=22, c=face, edgecolors=colour.tolist(), zorder=3, linewidths=1.1)
-    ax.axvline(float(neutral[0]) if len(neutral) else 0.0, color=INK, lw=0.8, zorder=1)
+    ax.axvline(float(neutral[0]) if len(neutral) else 0.0, color=style.INK, lw=0.8, zorder=1)
     part = f", the surest {len(shown)} of {len(table)}" if len(shown) < len(table) else ""
     text = f"{'Node factors' if nodes else 'Edges'}{part}: mean and {ci_prob:.0%} interval"
     name = scale_name(posterior.model, table.attrs["scale"], nodes)
-    return finish(ax, table, text, x=name, spines=["bottom"], grid="x")
+    return style.finish(ax, table, text, x=name, spines=["bottom"], grid="x")
 
 
 def forest_table(posterior: Posterior, nodes: bool, scale: Scale, ci_prob: float) -> pd.DataFrame:
     """Means, sds and intervals, the surest first."""
-    import pandas as pd
-
-    scale_rows = scaled(posterior.model, scale)
-    part = slice(scale_rows.n_edge_rows, None) if nodes else slice(None, scale_rows.n_edge_rows)
-    table = pd.DataFrame(
-        {name: values[part] for name, values in posterior._moments(scale_rows, ci_prob).items()},
-        index=pd.Index(scale_rows.names[part], name="node" if nodes else "edge"),
-    )
-    table["no_interaction"] = scale_rows.neutral[part]
+    rows = scaled(posterior.model, scale)
+    part = slice(rows.n_edge_rows, None) if nodes else slice(None, rows.n_edge_rows)
+    table = posterior._moments(rows, ci_prob).assign(no_interaction=rows.neutral)[part]
+    table = table.rename_axis("node" if nodes else "edge")
     sure = (table["mean"] - table["no_interaction"]).abs() / table["sd"].clip(lower=1e-300)
     table = table.loc[sure.sort_values(ascending=False, kind="stable").index]
     table.attrs["scale"] = scale
@@ -172,22 +152,21 @@ def centrality(
     >>> mb.plots.data(mb.plots.centrality(posterior)).shape[0]
     3
     """
-    if measure not in MEASURES:
-        raise InputError(f"measure = {measure!r}: choose one of {', '.join(map(repr, MEASURES))}.")
+    one_of("measure", measure, MEASURES)
     rows = whole("rows", rows)
     if nodes is None:
         nodes = posterior.predictability() if measure.endswith("gain") else posterior.centrality()
     low, high = f"{measure}_q5", f"{measure}_q95"
     table = nodes[[measure, low, high]].sort_values(measure, ascending=False, kind="stable")
     shown = table.head(rows).iloc[::-1]
-    ax, height = row_axes(ax, shown.index, 5.4, 30)
-    ax.hlines(height, shown[low], shown[high], color=POSITIVE, lw=2.0, zorder=2)
-    ax.plot(shown[measure], height, "o", ms=4.7, color=POSITIVE, zorder=3)
+    ax, height = style.row_axes(ax, shown.index, 5.4, 30)
+    ax.hlines(height, shown[low], shown[high], color=style.POSITIVE, lw=2.0, zorder=2)
+    ax.plot(shown[measure], height, "o", ms=4.7, color=style.POSITIVE, zorder=3)
     if (shown[low] < 0).any():
-        ax.axvline(0, color=INK, lw=0.8, zorder=1)
+        ax.axvline(0, color=style.INK, lw=0.8, zorder=1)
     part = f", the first {len(shown)} of {len(table)}" if len(shown) < len(table) else ""
     text = f"{measure.replace('_', ' ').capitalize()}{part}: mean and 90% interval"
-    return finish(ax, table, text, x=MEASURES[measure], spines=["bottom"], grid="x")
+    return style.finish(ax, table, text, x=MEASURES[measure], spines=["bottom"], grid="x")
 
 
 def order(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -223,16 +202,16 @@ def order(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if list(table.index) != list(table.columns):
         raise InputError("plots.order: give a square table with the same names in rows and columns.")
     size = 1.3 + 0.19 * len(table)
-    ax = axes_or_new(ax, figsize=(size + 0.6, size))
-    shades = LinearSegmentedColormap.from_list("order", [PAPER, POSITIVE])
+    ax = style.axes_or_new(ax, figsize=(size + 0.6, size))
+    shades = LinearSegmentedColormap.from_list("order", [style.PAPER, style.POSITIVE])
     values = np.where(np.eye(len(table), dtype=bool), np.nan, table.to_numpy())
     ax.imshow(values, cmap=shades, vmin=0.5, vmax=1.0)
     rows, columns = np.nonzero(np.nan_to_num(values) >= SURE_ORDER)
-    ax.plot(columns, rows, "o", ms=2.2, color=INK)
-    names = [label(name, 24) for name in table.index]
+    ax.plot(columns, rows, "o", ms=2.2, color=style.INK)
+    names = [style.label(name, 24) for name in table.index]
     ax.set_xticks(np.arange(len(names)), names, rotation=90)
     ax.set_yticks(np.arange(len(names)), names)
-    finish(ax, table, "P(row above column)", spines=[]).tick_params(length=0, labelsize=7)
+    style.finish(ax, table, "P(row above column)", spines=[]).tick_params(length=0, labelsize=7)
     return ax
 
 
@@ -282,7 +261,7 @@ def edge_evidence(
         raise InputError("plots.edge_evidence: there is no Bayes factor of any edge here; see posterior.edges().")
     half = rows // 2
     shown = table.iloc[[*range(half), *range(len(table) - (rows - half), len(table))]] if len(table) > rows else table
-    ax, height = row_axes(ax, shown.index, 6.2)
+    ax, height = style.row_axes(ax, shown.index, 6.2)
     exact = shown["log_bf10"].to_numpy() / np.log(10)
     at = np.clip(exact, -MOST_POWER, MOST_POWER)
     error = 2 * shown["log_bf10_error"].to_numpy() / np.log(10)
@@ -291,13 +270,13 @@ def edge_evidence(
     for verdict in ("present", "undecided", "absent"):
         is_so = (shown["verdict"] == verdict).to_numpy()
         if is_so.any():
-            text = f"{verdict} ({(table['verdict'] == verdict).sum()})"
-            points(ax, at[is_so], height[is_so], MARKERS[verdict], VERDICT[verdict], text, xerr=drawn_error[is_so])
+            text, colour = f"{verdict} ({(table['verdict'] == verdict).sum()})", style.VERDICT[verdict]
+            style.points(ax, at[is_so], height[is_so], MARKERS[verdict], colour, text, xerr=drawn_error[is_so])
     for mark, is_beyond in ((">", is_bound | (exact > MOST_POWER)), ("<", exact < -MOST_POWER)):
-        ax.plot(at[is_beyond], height[is_beyond], mark, ms=8, mfc="none", color=INK, zorder=4)
+        ax.plot(at[is_beyond], height[is_beyond], mark, ms=8, mfc="none", color=style.INK, zorder=4)
     for boundary in (-1, 1):
-        ax.axvline(boundary, color=MUTED, lw=0.8, ls=(0, (4, 3)), zorder=1)
-    ax.axvline(0, color=INK, lw=0.8, zorder=1)
+        ax.axvline(boundary, color=style.MUTED, lw=0.8, ls=(0, (4, 3)), zorder=1)
+    ax.axvline(0, color=style.INK, lw=0.8, zorder=1)
     low, high = float(min(at.min(), -1.3)), float(max(at.max(), 1.3))
     ax.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -305,7 +284,7 @@ def edge_evidence(
     ax.legend(fontsize=8, frameon=False, loc="best")
     part = f": {len(shown)} of {len(table)} edges, from both ends" if len(shown) < len(table) else ""
     name = "Bayes factor for the edge against its absence\n(bars: two errors; > and <: that or beyond)"
-    return finish(ax, table, f"Evidence for each edge{part}", x=name, spines=["bottom"], grid="y")
+    return style.finish(ax, table, f"Evidence for each edge{part}", x=name, spines=["bottom"], grid="y")
 
 
 def _power(exponent: float, _: object = None) -> str:
@@ -350,7 +329,7 @@ def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes 
     """
     import pandas as pd
 
-    j = int(np.nanargmax(posterior.r_hat)) if parameter is None else place_of(posterior.model, parameter)
+    j = int(np.nanargmax(posterior.r_hat)) if parameter is None else style.place_of(posterior.model, parameter)
     draws = posterior.draws[:, :, j]
     # Equal draws, such as the zeros of an absent edge, are ranked at random: in the order of chains they would differ.
     tie = np.random.default_rng(0).random(draws.size)
@@ -358,18 +337,18 @@ def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes 
     edges = np.linspace(0, draws.size, RANK_BINS + 1)
     counts = np.stack([np.histogram(chain, edges)[0] for chain in rank])
     expected = draws.shape[1] / RANK_BINS
-    ax = axes_or_new(ax, figsize=(7, 0.9 + 0.5 * len(counts)))
+    ax = style.axes_or_new(ax, figsize=(7, 0.9 + 0.5 * len(counts)))
     # Where chains agree a bar is binomial; the band holds 99% of such bars.
     band = 2.576 * np.sqrt(expected * (1 - 1 / RANK_BINS)) / expected
     centre = (edges[:-1] + edges[1:]) / 2 / draws.size
     for k, row in enumerate(counts):
         base = len(counts) - 1 - k
-        ax.axhspan(base + 0.4 * (1 - band), base + 0.4 * (1 + band), color=FAINT, lw=0, zorder=0)
-        ax.bar(centre, 0.4 * row / expected, 0.85 / RANK_BINS, bottom=base, color=COLOURS[k % len(COLOURS)], alpha=0.75)
-        ax.axhline(base + 0.4, color=MUTED, lw=0.7)
+        ax.axhspan(base + 0.4 * (1 - band), base + 0.4 * (1 + band), color=style.FAINT, lw=0, zorder=0)
+        ax.bar(centre, 0.4 * row / expected, 0.85 / RANK_BINS, bottom=base, color=style.nth_colour(k), alpha=0.75)
+        ax.axhline(base + 0.4, color=style.MUTED, lw=0.7)
     ax.set_yticks(np.arange(len(counts))[::-1] + 0.4, [f"chain {k}" for k in range(len(counts))])
     ax.set(xlim=(0, 1), ylim=(-0.05, len(counts) + 0.05))
     ax.tick_params(axis="y", length=0)
     frame = pd.DataFrame(counts.T, index=pd.Index(centre, name="rank")).rename(columns="chain {}".format)
-    text = f"{label(posterior.parameters[j])}: ranks, R-hat {posterior.r_hat[j]:.3f}"
-    return finish(ax, frame, text, x="rank among the draws of all chains (grey: 99% of bars)", spines=["bottom"])
+    text = f"{style.label(posterior.parameters[j])}: ranks, R-hat {posterior.r_hat[j]:.3f}"
+    return style.finish(ax, frame, text, x="rank among the draws of all chains (grey: 99% of bars)", spines=["bottom"])

@@ -11,22 +11,10 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import LayoutLike
 from mrfbayes.model.scales import edge_strengths
+from mrfbayes.plots import style
 from mrfbayes.plots.layouts import positions
 from mrfbayes.plots.network import draw_edges, draw_nodes, edge_rows, pull, sure_level
 from mrfbayes.plots.rows import MARKERS, ROWS
-from mrfbayes.plots.style import (
-    INK,
-    MUTED,
-    POSITIVE,
-    VERDICT,
-    axes_or_new,
-    escape,
-    finish,
-    keep_table,
-    panels_or_new,
-    row_axes,
-    title,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,11 +68,11 @@ def complexity(selection: Selection, *, ax: Axes | None = None) -> Axes:
     sizes = np.arange(posterior.size)
     reached = np.flatnonzero(posterior > TAIL)
     low, high = max(reached[0] - 2, 0), min(reached[-1] + 2, posterior.size - 1)
-    ax = axes_or_new(ax, figsize=(6.2, 3.0))
+    ax = style.axes_or_new(ax, figsize=(6.2, 3.0))
     shown = slice(low, high + 1)
-    drawn = sizes[shown]
-    ax.bar(drawn, posterior[shown], width=0.8, color=POSITIVE, label="posterior", zorder=2)
-    ax.plot(drawn, prior[shown], color=MUTED, ls=(0, (4, 2)), lw=1.2, marker="o", ms=2.5, label="prior", zorder=3)
+    ax.bar(sizes[shown], posterior[shown], width=0.8, color=style.POSITIVE, label="posterior", zorder=2)
+    line = ax.plot(sizes[shown], prior[shown], "o", ms=2.5, color=style.MUTED, label="prior", zorder=3)[0]
+    line.set(linestyle=(0, (4, 2)), linewidth=1.2)
     ax.set_xlim(low - 0.6, high + 0.6)
     ax.set_ylim(0, max(posterior.max(), prior[shown].max()) * 1.12)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -92,7 +80,7 @@ def complexity(selection: Selection, *, ax: Axes | None = None) -> Axes:
     table = pd.DataFrame({"posterior": posterior, "prior": prior}, index=pd.Index(sizes, name="edges"))
     name = f"Number of edges, of {sizes[-1]} that may be there"
     text = f"Complexity: {sizes @ posterior:.1f} edges expected"
-    return finish(ax, table, text, x=name, y="Probability", grid="y")
+    return style.finish(ax, table, text, x=name, y="Probability", grid="y")
 
 
 def structures(
@@ -144,7 +132,7 @@ def structures(
     places = positions(model, layout, edges["size"])
     columns = min(COLUMNS, len(table))
     rows = -(-len(table) // columns)
-    panels = panels_or_new(None, rows, columns, figsize=(3.8 * columns, 3.7 * rows)).ravel()
+    panels = style.panels_or_new(None, rows, columns, figsize=(3.8 * columns, 3.7 * rows)).ravel()
     for ax in panels[len(table) :]:
         ax.axis("off")
     for ax, (rank, graph) in zip(panels, table.iterrows(), strict=False):
@@ -152,9 +140,9 @@ def structures(
         draw_edges(ax, model, places, edges, is_there, float(edges["size"].max() or 1.0))
         draw_nodes(ax, model, places)
         share = f"{graph['probability']:.2%}" if graph["probability"] >= 0.00005 else "below 0.01%"
-        title(ax, f"{rank}: probability {share}, {graph['number']} edges")
+        style.title(ax, f"{rank}: probability {share}, {graph['number']} edges")
     made: Figure = panels[0].figure
-    keep_table(made, table.assign(edges=[", ".join(names) for names in table["edges"]]))
+    style.keep_table(made, table.assign(edges=[", ".join(names) for names in table["edges"]]))
     return made
 
 
@@ -192,26 +180,26 @@ def sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         names = [f"{slab}\n{graphs}".strip() for slab, graphs in zip(table["slab"], table["graphs"], strict=True)]
     else:
         names = [f"normal(0, {value:g})" for value in table.index]
-    ax = axes_or_new(ax, figsize=(4.6, 0.9 + 0.42 * len(names)))
+    ax = style.axes_or_new(ax, figsize=(4.6, 0.9 + 0.42 * len(names)))
     share = table[list(HATCHES)].to_numpy(dtype=float)
     share = share / np.maximum(share.sum(axis=1, keepdims=True), 1)
     place, base = np.arange(len(names)), np.zeros(len(names))
     for k, (verdict, hatch) in enumerate(HATCHES.items()):
-        colour, faint = VERDICT[verdict], verdict == "undecided"
+        colour, faint = style.VERDICT[verdict], verdict == "undecided"
         bars = ax.barh(place, share[:, k], 0.8, left=base, label=verdict, color=colour, alpha=0.35 if faint else 0.85)
         for bar in bars:
             bar.set(hatch=hatch, edgecolor="white", lw=0.8)
         for y, part, low, count in zip(place.tolist(), share[:, k], base, table[verdict], strict=True):
             if part > 0.05:
                 text = ax.text(low + part / 2, y, str(count), ha="center", va="center", fontsize=7.5)
-                text.set_color(INK if faint else "white")
+                text.set_color(style.INK if faint else "white")
                 text.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 1.2} if hatch else None)
         base = base + share[:, k]
     ax.set_yticks(place, names)
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xticks=[])
     ax.legend(fontsize=8, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 0.0))
-    finish(ax, table, "Verdicts on the edges under each prior", spines=[]).tick_params(axis="y", length=0)
+    style.finish(ax, table, "Verdicts on the edges under each prior", spines=[]).tick_params(axis="y", length=0)
     return ax
 
 
@@ -272,27 +260,27 @@ def group_differences(
     mean, low, high = (table[f"{name}{mark}"] for name in ("mean", "q5", "q95"))
     sure = mean.abs() / table[f"sd{mark}"].clip(lower=1e-300) if nodes else table["log_bf10"].fillna(np.inf)
     chosen = sure.sort_values(ascending=False, kind="stable").index[:rows][::-1]
-    ax, height = row_axes(ax, chosen, 6.6, 34)
+    ax, height = style.row_axes(ax, chosen, 6.6, 34)
     verdict = table.loc[chosen, "verdict"].to_numpy()
     for name, marker in MARKERS.items():
         is_so = verdict == name
         if is_so.any():
-            colour, words = VERDICT[name], {"present": "differ", "absent": "do not differ"}.get(name, name)
+            colour, words = style.VERDICT[name], {"present": "differ", "absent": "do not differ"}.get(name, name)
             text = None if name == "unknown" else f"{words} ({(table['verdict'] == name).sum()})"
             ax.hlines(height[is_so], low[chosen][is_so], high[chosen][is_so], color=colour, lw=1.8, zorder=2)
             face = "white" if name == "absent" else colour
             ax.plot(mean[chosen][is_so], height[is_so], marker, ms=4.5, color=colour, mfc=face, label=text)
-    ax.axvline(0, color=INK, lw=0.8, zorder=1)
+    ax.axvline(0, color=style.INK, lw=0.8, zorder=1)
     if not nodes:
         for k, name in enumerate(chosen):
             text = f"{table.loc[name, 'inclusion']:.2f}"
-            ax.text(1.01, k, text, transform=ax.get_yaxis_transform(), fontsize=7, va="center", color=MUTED)
-        ax.text(1.01, 1.0, "P(differs)", transform=ax.transAxes, fontsize=7, va="bottom", color=MUTED)
+            ax.text(1.01, k, text, transform=ax.get_yaxis_transform(), fontsize=7, va="center", color=style.MUTED)
+        ax.text(1.01, 1.0, "P(differs)", transform=ax.transAxes, fontsize=7, va="bottom", color=style.MUTED)
         ax.legend(fontsize=8, frameon=False, loc="lower right")
     part = f", the surest {len(chosen)} of {len(table)}" if len(chosen) < len(table) else ""
     text = f"{'Node factors' if nodes else 'Edges'}{part}: differences between groups"
-    name = f"Log-odds in {escape(second)} less those in {escape(first)}: mean and 90% interval"
-    return finish(ax, table, text, x=name, spines=["bottom"], grid="x")
+    name = f"Log-odds in {style.escape(second)} less those in {style.escape(first)}: mean and 90% interval"
+    return style.finish(ax, table, text, x=name, spines=["bottom"], grid="x")
 
 
 def _pair(comparison: GroupComparison, pair: tuple[str, str] | None) -> tuple[str, str]:
@@ -347,13 +335,13 @@ def group_networks(
     shown = comparison.groups[: n_panels - 1]
     rows = [edge_rows(comparison.group_posterior(name), "log-odds", None, need_verdicts=False) for name in shown]
     places = positions(model, layout, np.mean([pull(table) for table in rows], axis=0))
-    panels = panels_or_new(ax, 1, n_panels, figsize=(3.8 * n_panels, 4.2))[0]
+    panels = style.panels_or_new(ax, 1, n_panels, figsize=(3.8 * n_panels, 4.2))[0]
     widest = max(float(table["size"].max()) for table in rows) or 1.0
     level = max(sure_level(table) for table in rows)
     for panel, name, table, n in zip(panels, shown, rows, comparison.group_n, strict=False):
         draw_edges(panel, model, places, table, (table["sign_probability"] >= level).to_numpy(), widest)
         draw_nodes(panel, model, places)
-        title(panel, f"{escape(name)} (n = {n:g}), sign {100 * level:g}% sure")
+        style.title(panel, f"{style.escape(name)} (n = {n:g}), sign {100 * level:g}% sure")
     strength = np.stack([edge_strengths(model, mean) for mean in comparison.means().to_numpy().T])
     low, high = strength.argmin(axis=0), strength.argmax(axis=0)
     change = strength.max(axis=0) - strength.min(axis=0)
@@ -368,8 +356,8 @@ def group_networks(
     draw_nodes(panels[-1], model, places)
     two = len(comparison.groups) == 2
     what = f"{comparison.groups[1]} less {comparison.groups[0]}" if two else "Largest difference"
-    title(panels[-1], f"{escape(what)}, P(differs) above 1/2: {(comparison.inclusion > 0.5).sum()}")
+    style.title(panels[-1], f"{style.escape(what)}, P(differs) above 1/2: {(comparison.inclusion > 0.5).sum()}")
     made: Figure = panels[0].figure
     for owner in (made, *panels):
-        keep_table(owner, table)
+        style.keep_table(owner, table)
     return made

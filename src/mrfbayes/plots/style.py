@@ -41,6 +41,11 @@ def figure_width(width: str | float) -> float:
     return inches
 
 
+def nth_colour(k: int) -> str:
+    """The colour of the k-th of several things that are drawn together."""
+    return COLOURS[k % len(COLOURS)]
+
+
 def axes_or_new(ax: Axes | None, **figure: Any) -> Axes:
     """``ax``, or the axes of a new figure."""
     if ax is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -10,19 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import Seed, generator, kernel_state, seed_sequence
 from mrfbayes.exact.clumps import Enumerated
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import make_chains
+from mrfbayes.queries.configurations import UNSEEN, row_states
 from mrfbayes.queries.points import Answer, Points, points
-from mrfbayes.queries.row_probability import UNSEEN, row_states
 
 if TYPE_CHECKING:
+    from mrfbayes.queries.configurations import RowsLike
     from mrfbayes.queries.points import ThetaLike
-    from mrfbayes.queries.row_probability import RowsLike
 
 CORRELATION_DRAWS = 100
 MOST_CORRELATIONS = 2**18  # pairs and triplets: at 100 draws 200 MB
@@ -121,14 +119,13 @@ def correlations(
             f"{d} nodes have {count:,} pairs and triplets, more than {MOST_CORRELATIONS:,}: use third=False, or a part "
             "of the nodes."
         )
-    values = np.stack(list(_each(at, _Cumulants(d, third), whole("samples", samples), rng)))
-    observed, error = _Cumulants(d, third).of_rows(rows)
-    names = [list(combinations(model.nodes, order)) for order in ((2, 3) if third else (2,))]
-    index = pd.MultiIndex.from_tuples(
-        [(len(group), "--".join(group)) for groups in names for group in groups], names=["order", "nodes"]
-    )
+    statistic = _Cumulants(d, third)
+    values, way = _predicted(at, statistic, samples, rng)
+    observed, error = statistic.of_rows(rows)
+    names = [(k, "--".join(group)) for k in ((2, 3) if third else (2,)) for group in combinations(model.nodes, k)]
+    index = pd.MultiIndex.from_tuples(names, names=["order", "nodes"])
     columns = at.columns(values, "predicted") | {"observed": observed, "observed_error": error}
-    return Correlations(pd.DataFrame(columns, index=index), *_way(model, samples))
+    return Correlations(pd.DataFrame(columns, index=index), *way)
 
 
 def population_counts(
@@ -180,13 +177,14 @@ def population_counts(
     import pandas as pd
 
     at, rows = _inputs(model, theta, data, draws, ci_prob)
-    values = np.stack(list(_each(at, _Active(model.n_nodes), whole("samples", samples), rng)))
+    statistic = _Active(model.n_nodes)
+    values, way = _predicted(at, statistic, samples, rng)
     columns = at.columns(values, "predicted")
     if data is not None:
-        observed, error = _Active(model.n_nodes).of_rows(rows)
+        observed, error = statistic.of_rows(rows)
         columns |= {"observed": observed, "observed_error": error}
     index = pd.RangeIndex(model.n_nodes + 1, name="active")
-    return PopulationCounts(pd.DataFrame(columns, index=index), *_way(model, samples))
+    return PopulationCounts(pd.DataFrame(columns, index=index), *way)
 
 
 class _Cumulants:
@@ -233,7 +231,6 @@ class _Active:
 
     def __init__(self, d: int) -> None:
         self.d = d
-        self._number: np.ndarray | None = None
 
     def of_rows(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """From rows (n, d); and standard errors."""
@@ -242,38 +239,31 @@ class _Active:
 
     def of_probabilities(self, probability: np.ndarray) -> np.ndarray:
         """From the probabilities of all 2^d configurations."""
-        if self._number is None:
-            self._number = np.bitwise_count(np.arange(probability.size)).astype(np.int64)
-        return np.bincount(self._number, weights=probability, minlength=self.d + 1)
+        number = np.bitwise_count(np.arange(probability.size))
+        return np.bincount(number, weights=probability, minlength=self.d + 1)
 
 
-def _each(at: Points, statistic: _Cumulants | _Active, samples: int, rng: Seed | None) -> Iterator[np.ndarray]:
-    """The statistic at every point: by enumeration, or of rows from chains that go on from one point to the next."""
-    model = at.model
-    if Enumerated.is_feasible(model):
-        every = Enumerated(model)
-        for w in at.log_odds:
-            budget().check("correlations")
-            yield statistic.of_probabilities(every.probabilities(w))
-        return
+def _predicted(
+    at: Points, statistic: _Cumulants | _Active, samples: int, rng: Seed | None
+) -> tuple[np.ndarray, tuple[str, bool, tuple[str, ...]]]:
+    """The statistic at every point, by enumeration or of rows from chains that go on from one point to the next."""
+    if Enumerated.is_feasible(at.model):
+        every = Enumerated(at.model)
+        return at.each(lambda w: statistic.of_probabilities(every.probabilities(w))), ("enumeration", True, ())
     seed = seed_sequence(rng)
-    chains = make_chains(model, samples, kernel_state(seed, "chains"))
+    chains = make_chains(at.model, whole("samples", samples), kernel_state(seed, "chains"))
     chains.start_at_random(generator(seed, "start"))
     chains.sweep(at.log_odds.mean(axis=0), FIRST_CHAIN_SWEEPS)
-    for w in at.log_odds:
-        budget().check("correlations")
+
+    def simulated(w: np.ndarray) -> np.ndarray:
         chains.sweep(w, CHAIN_SWEEPS)
-        yield statistic.of_rows(chains.rows())[0]
+        return statistic.of_rows(chains.rows())[0]
 
-
-def _way(model: Model, samples: int) -> tuple[str, bool, tuple[str, ...]]:
-    if Enumerated.is_feasible(model):
-        return "enumeration", True, ()
     note = (
         f"Predictions are from {samples:,} rows simulated by Gibbs chains at each draw; intervals include that noise. "
         "Chains may miss modes where couplings are strong: give more samples=, or compare with mb.simulate."
     )
-    return "simulation", False, (note,)
+    return at.each(simulated), ("simulation", False, (note,))
 
 
 def _inputs(
@@ -286,8 +276,6 @@ def _inputs(
         return at, np.zeros((0, model.n_nodes))
     rows = row_states(at, data, [], "data")[0]
     if not len(rows) or (rows == UNSEEN).any():
-        raise InputError(
-            f"data: {int((rows == UNSEEN).sum())} cells are missing in {len(rows)} rows: give complete rows with a "
-            "column per node."
-        )
+        missing = int((rows == UNSEEN).sum())
+        raise InputError(f"data: {missing} cells are missing in {len(rows)} rows: give complete rows.")
     return at, rows.astype(float)

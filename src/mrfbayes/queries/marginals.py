@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from mrfbayes.base.checks import require_memory
+from mrfbayes.base.checks import one_of, require_memory
 from mrfbayes.base.errors import CostError, InputError, SamplingError
 from mrfbayes.exact.contract import refused
 from mrfbayes.exact.held import HeldField, held_field
@@ -116,9 +117,11 @@ def marginals(
     >>> mb.marginals(model, 0.8, nodes=["c"], given={"a": 1}).table["probability"].round(2).tolist()
     [0.32, 0.68]
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     at = points(model, theta, draws, ci_prob)
-    if method not in ("exact", "loopy"):
-        raise InputError(f"method = {method!r}: choose 'exact' or 'loopy'.")
+    one_of("method", method, ("exact", "loopy"))
     known, pattern = at.given(given)
     asked = at.asked(nodes, known)
     chosen = _pairs(at, pairs, known, asked)
@@ -126,7 +129,7 @@ def marginals(
     field = held_field(model, known, wanted if len(wanted) + len(known) < model.n_nodes else None)
     n_cells = int(field.node_offset[-1] + field.edge_offset[-1])
     require_memory(16 * n_cells * len(at.log_odds), "marginals at every draw", "ask for fewer draws=")
-    where = _edge_places(field)
+    where = {frozenset(ends): e for e, ends in enumerate(field.free[field.edges].tolist())}
     apart = [pair for pair in chosen if frozenset(pair) not in where]
     if method == "loopy" and apart:
         first, second = (model.nodes[i] for i in apart[0])
@@ -135,17 +138,16 @@ def marginals(
             "pair out, or use method='exact'."
         )
 
-    def flat(w: np.ndarray) -> np.ndarray:
-        if method == "loopy":
-            return np.concatenate(loopy_marginals(field, w, pattern))
-        return np.concatenate(field.marginals(w, pattern))
-
+    beliefs = partial(loopy_marginals, field) if method == "loopy" else field.marginals
     with refused(INSTEAD_OF_MARGINALS):
-        values = at.each(flat)
-        others = {pair: at.each(_JointOf(model, known, pattern, pair)) for pair in apart}
+        values = at.each(lambda w: np.concatenate(beliefs(w, pattern)))
+        others = {pair: at.each(_joint_of(model, known, pattern, pair)) for pair in apart}
     table = _node_table(at, field, asked, values)
     pair_table = _pair_table(at, field, chosen, where, values, others) if pairs is not None else None
-    is_exact = method == "exact" or len(field.edges) == field.free.size - _components(field)
+    shape = (field.free.size, field.free.size)
+    graph = coo_array((np.ones(len(field.edges)), tuple(field.edges.T)), shape=shape)
+    n_trees = int(connected_components(graph, directed=False)[0])
+    is_exact = method == "exact" or len(field.edges) == field.free.size - n_trees
     way = "elimination" if method == "exact" else "loopy belief propagation"
     return Marginals(table, way, is_exact, () if is_exact else (LOOPY_NOTE,), pair_table)
 
@@ -209,29 +211,25 @@ def joint(
             "nodes, ask mb.most_probable, or count rows of mb.simulate."
         )
     with refused("name fewer nodes, hold more with given=, or count rows of mb.simulate"):
-        values = at.each(_JointOf(model, known, pattern, asked))
+        values = at.each(_joint_of(model, known, pattern, asked))
     index = pd.MultiIndex.from_product([at.labels[i] for i in asked], names=[model.nodes[i] for i in asked])
     return JointProbabilities(pd.DataFrame(at.columns(values), index=index), "elimination", True, ())
 
 
-class _JointOf:
-    """P(x_A = a | given) for all a, from one log Z each: the nodes A are held, too."""
+def _joint_of(
+    model: Model, known: Sequence[int], pattern: Sequence[int], asked: Sequence[int]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """P(x_A = a | given) for all a at some log-odds, from one log Z each: the nodes A are held, too."""
+    joined = held_field(model, known, asked)  # what no path joins to A is the same factor for all a
+    field = held_field(model, [*known, *asked], np.setdiff1d(joined.free, asked).tolist())
+    states = list(itertools.product(*(range(model.states[i]) for i in asked)))
 
-    def __init__(self, model: Model, known: Sequence[int], pattern: Sequence[int], asked: Sequence[int]) -> None:
-        joined = held_field(model, known, asked)  # what no path joins to A is the same factor for all a
-        self.field = held_field(model, [*known, *asked], np.setdiff1d(joined.free, asked).tolist())
-        self.states = [int(model.states[i]) for i in asked]
-        self.pattern = list(pattern)
-
-    def __call__(self, log_odds: np.ndarray) -> np.ndarray:
-        logs = np.array(
-            [
-                self.field.log_z(log_odds, [*self.pattern, *state])
-                for state in itertools.product(*(range(r) for r in self.states))
-            ]
-        )
+    def probabilities(log_odds: np.ndarray) -> np.ndarray:
+        logs = np.array([field.log_z(log_odds, [*pattern, *state]) for state in states])
         weight = np.exp(logs - logs.max())
         return np.asarray(weight / weight.sum())
+
+    return probabilities
 
 
 def _pairs(
@@ -251,19 +249,6 @@ def _pairs(
         u, v = at.asked(pair, known, "pairs")
         found.append((u, v))
     return found
-
-
-def _edge_places(field: HeldField) -> dict[frozenset[int], int]:
-    return {frozenset((int(field.free[u]), int(field.free[v]))): e for e, (u, v) in enumerate(field.edges.tolist())}
-
-
-def _components(field: HeldField) -> int:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    u, v = field.edges.T
-    graph = coo_array((np.ones(u.size, dtype=np.int8), (u, v)), shape=(field.free.size, field.free.size))
-    return int(connected_components(graph, directed=False)[0])
 
 
 def _node_table(at: Points, field: HeldField, asked: list[int], values: np.ndarray) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from mrfbayes import plots
 from mrfbayes.model.scales import edge_strengths, has_tables
 from mrfbayes.plots.layouts import is_lattice, positions
 from mrfbayes.plots.network import MOST_NAMES
@@ -28,13 +29,15 @@ if TYPE_CHECKING:
     from mrfbayes.report.findings import Findings
 
 # The page's own colours: matplotlib writes these as they are, and never by chance.
-_INKS = dict(
-    zip(
-        map(str.lower, (INK, MUTED, FAINT, PAPER, POSITIVE, NEGATIVE)),
-        ("--ink", "--muted", "--line", "--card", "--positive", "--negative"),
-        strict=True,
-    )
-)
+_INKS = {
+    INK: "--ink",
+    MUTED: "--muted",
+    FAINT: "--line",
+    PAPER: "--card",
+    POSITIVE: "--positive",
+    NEGATIVE: "--negative",
+}
+_INKS = {colour.lower(): name for colour, name in _INKS.items()}
 FOREST_ROWS, NODE_ROWS = 30, 30
 MOST_GROUPS_DRAWN, MOST_PAIRS_DRAWN = 5, 3
 NARROW_ZOOM, PANEL_ZOOM = 1.4, 1.2
@@ -149,8 +152,6 @@ def drawn(findings: Findings, plans: Sequence[PicturePlan]) -> list[Picture]:
 
 def network_plans(f: Findings) -> list[PicturePlan]:
     """The network or field, and its panels."""
-    from mrfbayes import plots
-
     model, shown = f.model, f.selection or f.posterior
     if is_lattice(model) and (model.n_nodes <= DRAWN_NODES or f.is_tied):
         return [PicturePlan("field", partial(plots.field, model, f.posterior, scale=f.scale), 1.0, has_title=True)]
@@ -168,8 +169,6 @@ def network_plans(f: Findings) -> list[PicturePlan]:
 
 def edge_plans(f: Findings) -> list[PicturePlan]:
     """Forest and evidence."""
-    from mrfbayes import plots
-
     total = len(f.edges)
     if total < 2:
         return []
@@ -184,8 +183,6 @@ def edge_plans(f: Findings) -> list[PicturePlan]:
 
 def node_plans(f: Findings) -> list[PicturePlan]:
     """Centrality and predictability of the nodes with their intervals, and which differ."""
-    from mrfbayes import plots
-
     nodes = f.nodes
     if f.is_tied or len(nodes) < 3 or f.couplings is None:
         return []
@@ -205,8 +202,6 @@ def node_plans(f: Findings) -> list[PicturePlan]:
 
 def structure_plans(f: Findings, least: float) -> list[PicturePlan]:
     """Number of edges, and the most probable graphs where one is worth showing."""
-    from mrfbayes import plots
-
     selection = f.selection
     assert selection is not None
     graphs = selection.graphs(6)
@@ -218,17 +213,8 @@ def structure_plans(f: Findings, least: float) -> list[PicturePlan]:
     return plans
 
 
-def sensitivity_plans(f: Findings) -> list[PicturePlan]:
-    """Verdicts by prior."""
-    from mrfbayes import plots
-
-    return [] if f.sensitivity is None else [PicturePlan("sensitivity", partial(plots.sensitivity, f.sensitivity))]
-
-
 def group_plans(f: Findings) -> list[PicturePlan]:
     """A network per group and of their differences, in one layout; then the differences with intervals."""
-    from mrfbayes import plots
-
     groups, plans = f.groups, []
     assert groups is not None
     if f.places is not None:
@@ -245,8 +231,6 @@ def group_plans(f: Findings) -> list[PicturePlan]:
 
 def trust_plans(f: Findings) -> list[PicturePlan]:
     """Predictive check and ranks."""
-    from mrfbayes import plots
-
     check, plans = f.predictive, []
     if check is not None and len(check.table):
         plans.append(PicturePlan("predictive", partial(plots.predictive, check), 1.0, has_title=True))
@@ -262,43 +246,37 @@ VERDICTS = ("present", "undecided", "absent", "unknown")
 
 def live_network(findings: Findings) -> Markup | None:
     """JSON for the page's own script; None where there is no network to draw."""
+    import pandas as pd
+
     f, model = findings, findings.model
     if f.places is None or model.n_nodes > MOST_LIVE_NODES:
         return None
-    style = f.node_style
-    nodes = [
-        {
-            "name": name,
-            "text": str(style["text"].iloc[k]) if "text" in style else "",
-            "community": int(style["community"].iloc[k]) if "community" in style else -1,
-            "ring": _short(style["ring"].iloc[k]) if "ring" in style else 0,
-        }
-        for k, name in enumerate(model.nodes)
-    ]
+    nodes = pd.DataFrame({"name": model.nodes, "text": "", "community": -1, "ring": 0.0}).assign(
+        **{name: column.to_numpy() for name, column in f.node_style.items()}
+    )
+    nodes["ring"] = nodes["ring"].map(_short)
     answer = "Average over graphs" if f.selection is not None else "Posterior"
-    networks = [_judged(f, answer, "Bayes factor", f.edges)]
+    networks = [_network(f, answer, "Bayes factor", f.edges)]
     if f.saturated is not None:
-        networks.append(_judged(f, "All edges in the model", "Bayes factor", f.saturated.edges))
+        networks.append(_network(f, "All edges in the model", "Bayes factor", f.saturated.edges))
     if f.groups is not None:
-        means = f.groups.means()
-        strength = {name: edge_strengths(model, means[name].to_numpy()) for name in f.groups.groups}
-        for place, name in enumerate(f.groups.groups):
+        means, names = f.groups.means(), f.groups.groups
+        strength = np.stack([edge_strengths(model, means[name].to_numpy()) for name in names])
+        for place, name in enumerate(names):
             draws = f.groups.log_odds[:, :, place, model.chart.offset[: model.n_edges]]
             above = np.clip((draws > 0).mean(axis=(0, 1)), 1e-7, 1 - 1e-7)
-            odds = np.abs(np.log10(above / (1 - above)))
-            said = ["present" if one >= 1 else "undecided" for one in odds]
-            networks.append(_network(f, f"Group {name}", "odds of the sign", strength[name], odds, said))
-        values = np.stack(list(strength.values()))
-        change = values[-1] - values[0] if len(values) == 2 else np.ptp(values, axis=0)
-        table = f.groups._evidence_table()
-        evidence = table["log_bf10"].to_numpy() / math.log(10)
-        names = f.groups.groups
+            odds = np.abs(np.log(above / (1 - above)))
+            verdict = np.where(odds >= math.log(10), "present", "undecided")
+            table = pd.DataFrame({"mean": strength[place], "log_bf10": odds, "verdict": verdict})
+            networks.append(_network(f, f"Group {name}", "odds of the sign", table))
+        change = strength[1] - strength[0] if len(names) == 2 else np.ptp(strength, axis=0)
         called = f"{names[1]} less {names[0]}" if len(names) == 2 else "Largest difference between groups"
-        networks.append(_network(f, called, "Bayes factor of a difference", change, evidence, list(table["verdict"])))
+        table = f.groups._evidence_table().assign(mean=change)
+        networks.append(_network(f, called, "Bayes factor of a difference", table))
     layouts = {"springs": f.places, "circle": positions(model, "circle")}
     return script_safe(
         {
-            "nodes": nodes,
+            "nodes": nodes.to_dict("records"),
             "layouts": {name: np.round(_unit(places), 3).tolist() for name, places in layouts.items()},
             "networks": networks,
             "verdicts": VERDICTS,
@@ -306,21 +284,12 @@ def live_network(findings: Findings) -> Markup | None:
     )
 
 
-def _judged(findings: Findings, name: str, evidence: str, table: pd.DataFrame) -> dict[str, object]:
-    power = table["log_bf10"].to_numpy() / math.log(10)
-    return _network(findings, name, evidence, table["mean"].to_numpy(), power, list(table["verdict"]))
-
-
-def _network(
-    findings: Findings, name: str, evidence: str, mean: np.ndarray, power: np.ndarray, verdict: list[str]
-) -> dict[str, object]:
+def _network(findings: Findings, name: str, evidence: str, table: pd.DataFrame) -> dict[str, object]:
     """Edges as [first, second, coupling, log10 of the evidence, verdict]."""
-    neutral = 0.5 if findings.scale == "theta" and evidence == "Bayes factor" else 0.0
-    cut = np.clip(np.nan_to_num(power), -MOST_POWERS, MOST_POWERS)
-    edges = [
-        [u, v, _short(mean[k] - neutral), _short(cut[k]), VERDICTS.index(verdict[k])]
-        for k, (u, v) in enumerate(findings.model.edges.tolist())
-    ]
+    neutral = findings.neutral if evidence == "Bayes factor" else 0.0
+    power = np.clip(np.nan_to_num(table["log_bf10"] / math.log(10)), -MOST_POWERS, MOST_POWERS)
+    rows = zip(findings.model.edges.tolist(), table["mean"] - neutral, power, table["verdict"], strict=True)
+    edges = [[u, v, _short(mean), _short(cut), VERDICTS.index(verdict)] for (u, v), mean, cut, verdict in rows]
     return {"name": name, "evidence": evidence, "edges": edges}
 
 

@@ -24,17 +24,17 @@ from mrfbayes.plots.network import edge_rows, pull
 from mrfbayes.results.bayes_factors import edges_table, no_evidence
 from mrfbayes.results.centrality import coupling_draws
 from mrfbayes.results.observed import LEAST_ROWS
+from mrfbayes.results.posterior import Posterior
+from mrfbayes.results.predictive import PredictiveCheck, affordable_replicates, predictive_check
+from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.reruns import sensitivity_table, slab_rows
 from mrfbayes.structure.result import AVERAGED
+from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from mrfbayes.data.statistics import Statistics
-    from mrfbayes.results.posterior import Posterior
-    from mrfbayes.results.predictive import PredictiveCheck
-    from mrfbayes.structure.groups import GroupComparison
-    from mrfbayes.structure.selection import Selection
 
 T = TypeVar("T")
 DRAWN_NODES = 5_000
@@ -74,10 +74,6 @@ class Findings:
     @classmethod
     def of(cls, result: Result, scale: Scale | None = None) -> Findings:
         """What a single result says: a posterior, a search over graphs, a comparison of groups, or a fit."""
-        from mrfbayes.results.posterior import Posterior
-        from mrfbayes.structure.groups import GroupComparison
-        from mrfbayes.structure.selection import Selection
-
         chosen = cast("Scale", scale)
         if isinstance(result, Selection):
             return cls(result.averaged(), chosen, selection=result)
@@ -88,7 +84,7 @@ class Findings:
             return own
         if not isinstance(result, Posterior):
             raise InputError(
-                f"{type(result).__name__}: the result has no one posterior of its parameters; open it in Python."
+                f"{type(result).__name__} has no report: it has no one posterior of its parameters; open it in Python."
             )
         return cls(result, chosen)
 
@@ -176,17 +172,14 @@ class Findings:
     @cached_property
     def places(self) -> np.ndarray | None:
         """(d, 2) where the nodes stand in every picture of the report; None where no network is drawn."""
-        if (
-            is_lattice(self.model)
-            or self.is_tied
-            or not 1 < self.model.n_nodes <= DRAWN_NODES
-            or not self.model.n_edges
-        ):
+        model = self.model
+        if is_lattice(model) or self.is_tied or not model.n_edges or model.n_nodes > DRAWN_NODES:
             return None
-        return self.attempt(
-            "network",
-            lambda: positions(self.model, "auto", pull(edge_rows(self.posterior, self.scale, self.edges, False))),
-        )
+
+        def compute() -> np.ndarray:
+            return positions(model, "auto", pull(edge_rows(self.posterior, self.scale, self.edges, False)))
+
+        return self.attempt("network", compute)
 
     @cached_property
     def node_style(self) -> pd.DataFrame:
@@ -229,16 +222,15 @@ class Findings:
         """A row per node: threshold, predictability and centrality, as far as they can be had."""
         import pandas as pd
 
-        posterior, model = self.posterior, self.posterior.model
         parts: list[pd.DataFrame | None] = [self._thresholds()]
         if self.is_pooled:
             self.missing["nodes"] = "they share their couplings, and so few observations tell nothing of a single one"
-            return self._thresholds()
-        parts.append(self.attempt("predictability", posterior.predictability))
+        else:
+            parts.append(self.attempt("predictability", self.posterior.predictability))
         if not self.is_tied:
             scale: Scale = "ising" if self.scale == "ising" else "log-odds"
-            parts.append(self.attempt("centrality", lambda: posterior.centrality(scale=scale)))
-        return pd.concat([part for part in parts if part is not None], axis=1).reindex(list(model.nodes))
+            parts.append(self.attempt("centrality", lambda: self.posterior.centrality(scale=scale)))
+        return pd.concat([part for part in parts if part is not None], axis=1).reindex(list(self.model.nodes))
 
     @property
     def is_pooled(self) -> bool:
@@ -259,29 +251,23 @@ class Findings:
     def _thresholds(self) -> pd.DataFrame:
         import pandas as pd
 
-        posterior, model = self.posterior, self.posterior.model
-        rows = scaled(model, self.scale)
-        spread = posterior._moments(rows)
-        names = rows.names[rows.n_edge_rows :]
-        table = pd.DataFrame(index=pd.Index(model.nodes, name="node"))
-        if names == model.nodes:  # one threshold per node, none tied, no dice
-            for column, values in spread.items():
-                table[f"threshold_{column}"] = values[rows.n_edge_rows :]
-        return table
+        rows, nodes = scaled(self.model, self.scale), self.model.nodes
+        if rows.names[rows.n_edge_rows :] != nodes:  # tied thresholds, or dice
+            return pd.DataFrame(index=pd.Index(nodes, name="node"))
+        return self.posterior._moments(rows).iloc[rows.n_edge_rows :].add_prefix("threshold_").rename_axis("node")
 
     @cached_property
     def predictive(self) -> PredictiveCheck | None:
         """The predictive check, where the data are at hand and it takes seconds."""
-        from mrfbayes.results.predictive import affordable_replicates, predictive_check
 
         def compute() -> PredictiveCheck:
+            observed, statistics = self.posterior._observed, self.statistics
             if not self.check:
                 raise InputError("it was not asked for")
-            observed, statistics = self.posterior._observed, self.statistics
             if observed is None and (statistics is None or statistics.incomplete is None):
                 raise InputError("nothing is known of the observations")
             n = observed.n if observed is not None else statistics.n_all if statistics is not None else 0.0
-            replicates = affordable_replicates(self.posterior.model, n)
+            replicates = affordable_replicates(self.model, n)
             if not replicates:
                 raise InputError("it would take minutes; run mrfbayes.predictive_check")
             try:
@@ -296,22 +282,15 @@ class Findings:
     @cached_property
     def diagnostics(self) -> dict[str, float]:
         """Largest R-hat, smallest effective sample size, Pareto k, acceptance: those that this run has."""
-        posterior = self.posterior
-        found: dict[str, float] = {}
+        posterior, facts = self.posterior, self.posterior.facts
         chains, draws, p = posterior.draws.shape
+        acceptance = None if posterior.acceptance is None else float(np.mean(posterior.acceptance))
+        found = {"pareto_k": facts.pareto_k, "acceptance": acceptance, "noise": facts.noise, "draws": chains * draws}
         if posterior.has_chains and draws >= 8 and 0 < p <= DIAGNOSED:
-            if posterior.facts.trust is None:  # else many short replicas, whose scatter is in that statement
+            if facts.trust is None:  # else many short replicas, whose scatter is in that statement
                 found["r_hat"] = _worst(np.nanmax, posterior.r_hat)
             found["ess"] = _worst(np.nanmin, posterior.ess)
-        facts = posterior.facts
-        if facts.pareto_k is not None:
-            found["pareto_k"] = facts.pareto_k
-        if posterior.acceptance is not None:
-            found["acceptance"] = float(np.mean(posterior.acceptance))
-        if facts.noise is not None:
-            found["noise"] = facts.noise
-        found["draws"] = float(chains * draws)
-        return found
+        return {name: float(value) for name, value in found.items() if value is not None}
 
     @property
     def seed(self) -> str:

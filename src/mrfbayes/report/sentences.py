@@ -126,7 +126,7 @@ def derive(f: Findings) -> dict[str, object]:
     posterior, model, seen = f.posterior, f.model, checks(f)
     versions = dict(posterior.versions)
     statistics, coded = f.statistics, [] if model.grid_shape else coding_lines(posterior.schema)
-    holes = None if statistics is None else statistics.incomplete
+    incomplete = None if statistics is None else statistics.incomplete
     return {
         "most_states": int(model.states.max()),
         "states": sorted(set(model.states.tolist())),
@@ -136,8 +136,8 @@ def derive(f: Findings) -> dict[str, object]:
         "one_threshold": model.chart.n_blocks - n_edge_blocks(model) == 1 and model.n_nodes > 1,
         "is_whole": abs(posterior.n - round(posterior.n)) < 1e-9,
         "is_lattice": pixels_of(model.nodes) is not None,
-        "holes": holes,
-        "rows": 0 if statistics is None else statistics.n_rows + (0 if holes is None else holes.n_rows),
+        "incomplete": incomplete,
+        "rows": 0 if statistics is None else statistics.n_rows + (0 if incomplete is None else incomplete.n_rows),
         "n_edges": len(f.edges),
         "verdicts": f.verdicts if f.is_judged else None,
         "fragile": int(f.edges["fragile"].sum()) if f.is_judged else 0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from numbers import Real
@@ -117,14 +117,18 @@ def make_table(
     }
     rows = []
     for key, row in zip(frame.index, frame.to_dict("records"), strict=True):
-        cells = [_text(key)]
-        cells += [_FORMATS[heading.kind](row, column, shown.get(column, digits)) for column, heading in columns.items()]
-        rows.append(cells)
+        cells = (format_cell(heading.kind, row, name, shown.get(name, digits)) for name, heading in columns.items())
+        rows.append([_text(key), *cells])
     bar = None
     if "interval" in columns and len(frame):
         bar = (min(float(frame["q5"].min()), neutral), max(float(frame["q95"].max()), neutral), neutral)
         bar = bar if all(map(math.isfinite, bar)) else None
     return PageTable(name, caption, [first, *columns.values()], rows, bar)
+
+
+def _listed(name: str, caption: str, frame: pd.DataFrame) -> list[PageTable]:
+    """The table of that name in `tables.toml`; none without rows."""
+    return [make_table(name, caption, frame, headings(name, frame))] if len(frame) else []
 
 
 Row = Mapping[str, object]
@@ -136,61 +140,35 @@ def _text(value: object) -> Cell:
 
 
 def _value(row: Row, column: str) -> float:
-    value = row[column]
+    value = row.get(column)
     return float(value) if isinstance(value, (Real, np.number, np.bool_)) else math.nan
 
 
-def _ends(row: Row, column: str) -> tuple[float, float]:
-    mark = "" if column == "interval" else f"{column}_"
-    return _value(row, f"{mark}q5"), _value(row, f"{mark}q95")
-
-
-def _interval(row: Row, column: str, digits: int) -> Cell:
-    low, high = _ends(row, column)
-    return interval(low, high, digits), [_digits(low), _digits(high)]
-
-
-def _estimate(row: Row, column: str, digits: int) -> Cell:
-    low, high = (number(end, digits) for end in _ends(row, column))
-    return f"{number(_value(row, column), digits)} [{low}, {high}]", _digits(_value(row, column))
-
-
-def _verdict(row: Row, column: str, digits: int) -> Cell:
-    return _text(str(row[column]) + (", fragile" if row.get("fragile") else ""))
-
-
-def _factor(row: Row, column: str, digits: int) -> Cell:
-    return bayes_factor(_value(row, column), bool(row.get("bound", False))), _digits(_value(row, column))
-
-
-def _plain(row: Row, column: str, digits: int) -> Cell:
-    value = _value(row, column)
-    text = f"{value:,.0f}" if isinstance(row[column], (int, np.integer)) else number(value, digits)
+def format_cell(kind: str, row: Row, column: str, digits: int) -> Cell:
+    """What is shown of a value, and what it is sorted by; see `Heading` for the kinds."""
+    mark = "" if kind == "interval" else f"{column}_"
+    value, low, high = (_value(row, name) for name in (column, f"{mark}q5", f"{mark}q95"))
+    if kind == "interval":
+        return interval(low, high, digits), [_digits(low), _digits(high)]
+    if kind == "shares":
+        share = np.asarray(row[column])
+        text = f"{share[1]:.0%}" if share.size == 2 else " \u00b7 ".join(f"{100 * part:.0f}" for part in share) + "%"
+        return text, share.round(4).tolist()
+    if kind == "text":
+        return _text(row[column])
+    if kind == "verdict":
+        return _text(str(row[column]) + (", fragile" if row.get("fragile") else ""))
+    if kind == "factor":
+        text = bayes_factor(value, bool(row.get("bound", False)))
+    elif kind == "percent":
+        text = f"{value:.0%}" if math.isfinite(value) else "\u2013"
+    elif isinstance(row[column], (int, np.integer)):
+        text = f"{value:,.0f}"
+    else:
+        text = number(value, 3 if kind == "probability" else digits)
+    if kind == "estimate":
+        text += f" [{number(low, digits)}, {number(high, digits)}]"
     return text, _digits(value)
-
-
-def _percent(row: Row, column: str, digits: int) -> Cell:
-    value = _value(row, column)
-    return f"{value:.0%}" if math.isfinite(value) else "\u2013", _digits(value)
-
-
-def _shares(row: Row, column: str, digits: int) -> Cell:
-    share = np.asarray(row[column])
-    text = f"{share[1]:.0%}" if share.size == 2 else " \u00b7 ".join(f"{100 * part:.0f}" for part in share) + "%"
-    return text, share.round(4).tolist()
-
-
-_FORMATS: dict[str, Callable[[Row, str, int], Cell]] = {
-    "text": lambda row, column, digits: _text(row[column]),
-    "number": _plain,
-    "percent": _percent,
-    "probability": lambda row, column, digits: _plain(row, column, 3),
-    "estimate": _estimate,
-    "interval": _interval,
-    "factor": _factor,
-    "verdict": _verdict,
-    "shares": _shares,
-}
 
 
 def _digits(value: float) -> float | None:
@@ -245,8 +223,8 @@ def variable_table(findings: Findings) -> PageTable | None:
     model, cells = findings.model, _state_weights(findings)
     if cells is None or model.n_nodes > LISTED_VARIABLES:
         return None
-    holes = None if findings.statistics is None else findings.statistics.incomplete
-    total = max(float(part.sum()) for part in cells) if holes is None else findings.posterior.n
+    has_missing = findings.statistics is not None and findings.statistics.incomplete is not None
+    total = findings.posterior.n if has_missing else max(float(part.sum()) for part in cells)
     rows = []
     for name, weight, variable in zip(model.nodes, cells, findings.posterior.schema, strict=True):
         share = weight / weight.sum()
@@ -297,45 +275,41 @@ def node_tables(findings: Findings) -> list[PageTable]:
         found.append(make_table("nodes", f"{len(nodes):,} nodes", ordered, columns))
     if "strength" in nodes:
         ordered = nodes.sort_values("strength", ascending=False, kind="stable")
-        caption = f"Centrality of {len(nodes):,} nodes"
-        found.append(make_table("centrality", caption, ordered, headings("centrality", ordered)))
+        found += _listed("centrality", f"Centrality of {len(nodes):,} nodes", ordered)
     return found
 
 
-def sensitivity_page_table(findings: Findings) -> PageTable | None:
+def sensitivity_tables(findings: Findings) -> list[PageTable]:
     """Verdicts by prior."""
     if findings.sensitivity is None:
-        return None
+        return []
     frame = findings.sensitivity.set_index("slab").rename_axis("prior of an edge")
     if not frame["graphs"].any():
         frame = frame.drop(columns="graphs")
-    caption = "Verdicts by prior; the first row is the one of this report"
-    return make_table("sensitivity", caption, frame, headings("sensitivity", frame))
+    return _listed("sensitivity", "Verdicts by prior; the first row is the one of this report", frame)
 
 
-def graph_table(findings: Findings, least: float) -> PageTable | None:
-    """Up to ten graphs, where one of them has a probability of at least ``least``."""
+def graph_tables(findings: Findings, least: float) -> list[PageTable]:
+    """Up to ten graphs, those with a probability of at least ``least``."""
     if findings.selection is None:
-        return None
+        return []
     graphs = findings.selection.graphs(10)
     graphs = graphs[graphs["probability"] >= least]
-    if not len(graphs):
-        return None
-    return make_table("graphs", plural(len(graphs), "most probable graph"), graphs, headings("graphs", graphs))
+    return _listed("graphs", plural(len(graphs), "most probable graph"), graphs)
 
 
-def strength_table(findings: Findings) -> PageTable | None:
+def strength_tables(findings: Findings) -> list[PageTable]:
     """Global strength of the network, and of each group and of their differences."""
     import pandas as pd
 
-    if findings.couplings is None:
-        return None
+    if findings.couplings is None or not findings.is_judged:
+        return []
     name = "all rows" if findings.selection is None else "all rows, average over graphs"
     rows = {name: global_strength(findings.couplings)}
     if findings.groups is not None:
         rows |= {f"{name}, all edges": row for name, row in findings.groups.global_strength().to_dict("index").items()}
     frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("network")
-    return make_table("global-strength", "Global strength [90% interval]", frame, headings("global-strength", frame))
+    return _listed("global-strength", "Global strength [90% interval]", frame)
 
 
 def order_tables(findings: Findings) -> list[PageTable]:
@@ -367,35 +341,31 @@ def edge_order(findings: Findings, most: int = ORDER_ROWS) -> pd.DataFrame:
     return order_table(size[:, place], [str(findings.edges.index[k]) for k in place])
 
 
-def sum_table(findings: Findings) -> PageTable | None:
+def sum_tables(findings: Findings) -> list[PageTable]:
     """Shares of rows with each sum score: observed, and in data simulated from the posterior."""
-    check = findings.predictive
-    if check is None:
-        return None
-    frame = check.table[[str(name).startswith("sum ") for name in check.table.index]]
-    if not len(frame):
-        return None
+    if findings.predictive is None:
+        return []
+    frame = findings.predictive.table
+    frame = frame[frame.index.str.startswith("sum ")]
     frame = frame.set_index(frame.index.str.removeprefix("sum ")).rename_axis("sum score")
-    return make_table("sum-scores", "Sum scores, observed and expected", frame, headings("sum-scores", frame))
+    return _listed("sum-scores", "Sum scores, observed and expected", frame)
 
 
-def information_table(findings: Findings) -> PageTable | None:
+def information_tables(findings: Findings) -> list[PageTable]:
     """The parameters that missing cells took most information from."""
     source = findings.posterior if findings.saturated is None else findings.saturated.posterior
     if source.facts.missing is None:
-        return None
+        return []
     series = findings.attempt("missing information", source.missing_information)
     if series is None:
-        return None
+        return []
     frame = series.sort_values(ascending=False).head(LISTED_PARAMETERS).to_frame("share")
-    caption = f"Missing information, {len(frame)} parameters"
-    return make_table("missing-information", caption, frame, headings("missing-information", frame))
+    return _listed("missing-information", f"Missing information, {len(frame)} parameters", frame)
 
 
 def frame_table(name: str, caption: str, frame: pd.DataFrame) -> PageTable:
     """Any table, as it is."""
-    columns = {}
-    for column in frame.columns:
-        kind = "verdict" if column == "verdict" else "number" if frame[column].dtype.kind in "iuf" else "text"
-        columns[str(column)] = Heading(str(column).replace("_", " "), kind)
+    kinds = {str(one): "number" if dtype.kind in "iuf" else "text" for one, dtype in frame.dtypes.items()}
+    kinds |= {"verdict": "verdict"} if "verdict" in frame else {}
+    columns = {one: Heading(one.replace("_", " "), kind) for one, kind in kinds.items()}
     return make_table(name, caption, frame, columns, digits=3)

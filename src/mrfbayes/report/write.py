@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import resources
 from os import PathLike
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from markupsafe import Markup
 
-from mrfbayes import __version__
+from mrfbayes import __version__, plots
 from mrfbayes.base.atomic_files import check_targets, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.plain_text import visible
@@ -126,10 +127,12 @@ def report(
 
 
 def report_result(result: Result, path: str | PathLike[str], title: str, overwrite: bool) -> Path:
-    """The report of a posterior, of a search over graphs or of groups: what `Result.report` writes."""
-    if not isinstance(result, (Posterior, Selection, GroupComparison)):
-        result._refuse("report", "a Posterior, a Fit, a Selection and a GroupComparison have one")
-    return report(result, path, title=title, overwrite=overwrite)
+    """The report of a posterior, of a search over graphs, of groups, or of a fit: what `Result.report` writes."""
+    target, source = Path(path), Path(getattr(result, "source", ""))
+    check_targets({"path": target}, overwrite=overwrite)
+    text = render(Findings.of(result), title or source.stem or UNTITLED, source.name)
+    write_text(target, text, overwrite)
+    return target
 
 
 def render(findings: Findings, title: str, source: str, extra: list[Section] | None = None) -> str:
@@ -191,11 +194,11 @@ def sections(f: Findings) -> list[Section]:
         Section("nodes", "Nodes", tables=tables.node_tables(f), plans=figures.node_plans(f)),
     ]
     if f.sensitivity is not None:
-        table, plans = _kept(tables.sensitivity_page_table(f)), figures.sensitivity_plans(f)
-        said = sentences(f, "sensitivity_section")
+        said, table = sentences(f, "sensitivity_section"), tables.sensitivity_tables(f)
+        plans = [PicturePlan("sensitivity", partial(plots.sensitivity, f.sensitivity))]
         found.insert(2, Section("sensitivity", "Sensitivity to the priors", said, table, plans))
     if f.selection is not None:
-        graphs, plans = _kept(tables.graph_table(f, WORTH_SHOWING)), figures.structure_plans(f, WORTH_SHOWING)
+        graphs, plans = tables.graph_tables(f, WORTH_SHOWING), figures.structure_plans(f, WORTH_SHOWING)
         found.append(Section("structure", "The search over graphs", sentences(f, "structure_section"), graphs, plans))
     if f.saturated is not None and f.saturated.is_judged:
         said, table = sentences(f, "saturated_section"), [tables.edge_table(f.saturated, "saturated")]
@@ -203,32 +206,23 @@ def sections(f: Findings) -> list[Section]:
     if f.groups is not None:
         said, table = sentences(f, "groups_section"), [tables.difference_table(f)]
         found.append(Section("groups", "Differences between groups", said, table, figures.group_plans(f)))
-    further = [tables.strength_table(f) if f.is_judged else None, tables.sum_table(f), tables.information_table(f)]
-    return [*found, Section("further", "Further tables", tables=_kept(*further))]
+    further = tables.strength_tables(f) + tables.sum_tables(f) + tables.information_tables(f)
+    return [*found, Section("further", "Further tables", tables=further)]
 
 
 def all_tables(f: Findings) -> list[PageTable]:
     """Every table of the page, for files."""
-    found = [
-        tables.variable_table(f),
-        *(table for part in sections(f) for table in part.tables),
-        *tables.order_tables(f),
-    ]
+    parts = (table for part in sections(f) for table in part.tables)
+    found = [tables.variable_table(f), *parts, *tables.order_tables(f)]
     return [table for table in found if table is not None and table.rows]
-
-
-def _kept(*found: PageTable | None) -> list[PageTable]:
-    return [table for table in found if table is not None]
 
 
 def _comparison(comparison: Comparison | None) -> list[Section]:
     if comparison is None:
         return []
-    from mrfbayes import plots
-
     plans = []
     if comparison.reference is not None and len(comparison.posteriors) > 1:
-        plans.append(PicturePlan("comparison", lambda: plots.comparison(comparison), 1.0))
+        plans.append(PicturePlan("comparison", partial(plots.comparison, comparison), 1.0))
     table = frame_table("comparison", plural(len(comparison.table), "method"), comparison.table)
     model = next(iter(comparison.posteriors.values())).model
     text = f"Several methods on the same data ({model!r}), against the exact posterior where it can be had."

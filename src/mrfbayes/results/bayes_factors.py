@@ -49,10 +49,7 @@ FEWEST_DRAWS = 250  # per edge, below which the density of the draws is as good
 FEWEST_PLANAR_DRAWS = 50  # per edge of a planar field, whose weights are even
 CALIBRATION_SECONDS = 5e-9  # per table cell of `moments_cost`
 HOLD_SECONDS = 4e-11  # per cube of the number of parameters: the copula with one of them held
-BASE_DRAWS, BASE_DRAWS_OF_FEW = (
-    10_000,
-    2_000,
-)  # the second where a planar field has few parameters: its draws are slow
+BASE_DRAWS, BASE_DRAWS_OF_FEW = 10_000, 2_000  # the second where a planar field has few parameters: they are slow
 FEW_PARAMETERS = 8
 LEAST_DRAWS = 100  # that a density is estimated from
 EDGE_SECONDS = 10.0  # on the reference machine, past which draws give the Bayes factors
@@ -90,10 +87,8 @@ def edges_table(
     if scale == "ising" and rows.n_edge_rows != blocks.size:
         raise InputError("scale = 'ising': an edge with several factors has one J; use summary(scale='ising').")
     chosen = first if scale != "ising" else np.arange(blocks.size)
-    table = pd.DataFrame(
-        {name: values[chosen] for name, values in posterior._moments(rows, ci_prob).items()},
-        index=pd.Index([model.blocks[b] for b in blocks], name="edge"),
-    )
+    table = posterior._moments(rows, ci_prob).iloc[chosen].copy()
+    table.index = pd.Index([model.blocks[b] for b in blocks], name="edge")
     table["positive"] = (posterior.log_odds[..., first] > 0).mean(axis=(0, 1))
     if (is_table := model.chart.sides[blocks] > 2).any() and has_tables(model) and blocks.size == model.n_edges:
         norms = edge_strengths(model, posterior.log_odds)[..., is_table]
@@ -145,9 +140,9 @@ def edge_evidence(posterior: Posterior, problem: Problem | None) -> EdgeEvidence
     if is_correctable(posterior.model) and problem.prior.custom is None:
         try:
             proposal = make_proposal(problem, method_row("exact").prepare(problem), base_draws(posterior.model))
-            if not _are_draws_better(posterior, proposal, blocks):
-                draws = factor_draws(posterior.model)
-                found = EdgeEvidence(*_corrected(proposal, problem, blocks, draws), "importance weights")
+            is_coin = bool((posterior.model.chart.sides[blocks] == 2).all())  # dice have no other way
+            if posterior.target != "exact" or not is_coin or proposal.is_trusted:
+                found = _corrected(proposal, problem, blocks)
                 found = _without_untrusted(found, posterior, proposal, problem, blocks)
         except (CostError, InputError, CalibrationError):
             pass
@@ -157,12 +152,6 @@ def edge_evidence(posterior: Posterior, problem: Problem | None) -> EdgeEvidence
         found = EdgeEvidence(*from_draws(posterior.log_odds, problem, blocks), FROM_DRAWS)
     _warn_of_unknown(found, problem, blocks)
     return found
-
-
-def _are_draws_better(posterior: Posterior, proposal: Proposal, blocks: np.ndarray) -> bool:
-    """Whether draws of the exact posterior tell more than weights that cannot be trusted; dice have no other way."""
-    is_coin = bool((posterior.model.chart.sides[blocks] == 2).all())
-    return posterior.target == "exact" and is_coin and not proposal.is_trusted
 
 
 def needs_rows(model: Model) -> bool:
@@ -211,27 +200,24 @@ def _warn_of_unknown(found: EdgeEvidence, problem: Problem, blocks: np.ndarray) 
     if not unknown.size:
         return
     model = problem.model
+    reason = "there are too few draws, or their densities at no interaction could not be computed"
     if problem.prior.custom is not None:
         reason = "a custom prior has no known density at no interaction"
-    elif bool((model.chart.sides[blocks[unknown]] > 2).all()):
+    elif (model.chart.sides[blocks[unknown]] > 2).all():
         reason = "draws alone give none for edges with more than two outcomes"
-    else:
-        reason = "there are too few draws, or their densities at no interaction could not be computed"
     warn_user(
         f"{unknown.size} of {blocks.size} edges have no Bayes factor (log_bf10 is NaN), "
         f"{model.blocks[blocks[unknown[0]]]} among them: {reason}.",
     )
 
 
-def _corrected(
-    proposal: Proposal, problem: Problem, blocks: np.ndarray, draws: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Log BF10, standard error and Pareto k of every block."""
+def _corrected(proposal: Proposal, problem: Problem, blocks: np.ndarray) -> EdgeEvidence:
+    """Log BF10, standard error and Pareto k of every block, from importance weights."""
     coins, correlation = proposal.calibration.coins, proposal.calibration.joint.correlation
     offset, p = problem.model.chart.offset, len(correlation)
     log_evidence, evidence_error = log_mean_weight(proposal.log_weights)
     prior_density = log_prior_at_no_interaction(problem.prior)
-    score, _ = normal_scores(coins, np.zeros(p))
+    score, draws = normal_scores(coins, np.zeros(p)), factor_draws(problem.model)
     out = np.empty((3, blocks.size))
     with Progress("Bayes factors of edges", blocks.size, problem.progress) as bar:
         for row, block in enumerate(blocks.tolist()):
@@ -242,8 +228,8 @@ def _corrected(
             log_joint, error = log_mean_weight(log_weights)
             out[:, row] = prior_density[block] - (log_joint - log_evidence), error, pareto_k(log_weights)
             bar.update(row + 1)
-    out[1] = np.hypot(out[1], evidence_error)
-    return out[0], out[1], np.maximum(out[2], proposal.pareto_k)
+    error = np.hypot(out[1], evidence_error)
+    return EdgeEvidence(out[0], error, np.maximum(out[2], proposal.pareto_k), "importance weights")
 
 
 def _without_untrusted(
@@ -258,29 +244,25 @@ def _without_untrusted(
         rng, n = generator(problem.seed, "edges"), len(proposal.theta)
         chosen = in_proportion(truncated_weights(proposal.log_weights), n, rng)
         draws = problem.model.chart.log_odds(proposal.theta[chosen])[None]
-    log_bf10, error, k = (
-        np.where(bad, other, own) for own, other in zip(found[:3], from_draws(draws, problem, blocks), strict=True)
-    )
+    log_bf10, error, k = np.where(bad, from_draws(draws, problem, blocks), found[:3])
     return EdgeEvidence(log_bf10, error, k, FROM_DRAWS if bad.all() else found.source)
 
 
-def normal_scores(coins: Coins, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Phi^-1(F_j(w_j)) and the log density of each coin at w (p,), finite however far out."""
+def normal_scores(coins: Coins, w: np.ndarray) -> np.ndarray:
+    """Phi^-1(F_j(w_j)) of each coin at w (p,), finite however far out."""
     from scipy.special import betainc, ndtri_exp
 
     logit = w + coins.log_odds_eta
-    log_lambda, log_rest = -np.logaddexp(0, -logit), -np.logaddexp(0, logit)
-    log_density = coin_log_density(coins, w)
     upper = logit > np.log(coins.a / coins.b)
     shape, other = np.where(upper, coins.b, coins.a), np.where(upper, coins.a, coins.b)
-    log_small = np.where(upper, log_rest, log_lambda)
+    log_small = -np.logaddexp(0, np.where(upper, logit, -logit))
     with np.errstate(divide="ignore"):
         log_tail = np.log(betainc(shape, other, np.exp(log_small)))
     # Where that underflows: the tail is the density over its slope, to leading order.
     slope = np.maximum(shape - (shape + other) * np.exp(log_small), 1e-3 * shape)
-    log_tail = np.where(log_tail > -600, log_tail, log_density - np.log(slope))
+    log_tail = np.where(log_tail > -600, log_tail, coin_log_density(coins, w) - np.log(slope))
     score = ndtri_exp(log_tail)
-    return np.where(upper, -score, score), log_density
+    return np.where(upper, -score, score)
 
 
 def from_draws(log_odds: np.ndarray, problem: Problem, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

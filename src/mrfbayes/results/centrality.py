@@ -125,22 +125,38 @@ def communities(model: Model, couplings: np.ndarray) -> Communities | None:
     return Communities(np.array([order[k] for k in label.tolist()]), together)
 
 
-def centrality_table(posterior: Posterior, scale: Scale, ci_prob: float) -> pd.DataFrame:
-    """A row per node: see `Posterior.centrality`."""
-    import pandas as pd
+class WithCentrality:
+    """The table of measures of nodes that a `Posterior` has."""
 
-    model = posterior.model
-    couplings = coupling_draws(model, posterior.log_odds, scale)
-    groups = communities(model, couplings)
-    found: dict[str, np.ndarray] = {}
-    for name, values in node_measures(model, couplings, None if groups is None else groups.label).items():
-        found |= interval_columns(name, values, ci_prob)
-        found[f"{name}_first"] = np.bincount(values.argmax(axis=1), minlength=model.n_nodes) / len(values)
-    if groups is not None:
-        found |= {"community": groups.label + 1, "community_certainty": groups.certainty}
-    table = pd.DataFrame(found, index=pd.Index(model.nodes, name="node"))
-    table.attrs |= {"scale": scale, "draws": len(couplings)}
-    return table
+    def centrality(self: Posterior, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:  # type: ignore[misc]
+        """Return strength, expected influence and other measures of each node.
+
+        Parameters
+        ----------
+        scale : {"log-odds", "ising"}, optional
+            Scale of the couplings; by default "log-odds".
+        ci_prob : float, default 0.9
+            Probability of the intervals, in the columns ``strength_q5`` and so on.
+
+        Returns
+        -------
+        DataFrame
+            One row per node; ``strength`` is the sum of the absolute couplings, ``expected_influence`` their sum.
+        """
+        import pandas as pd
+
+        model = self.model
+        couplings = coupling_draws(model, self.log_odds, scale or "log-odds")
+        groups = communities(model, couplings)
+        found: dict[str, np.ndarray] = {}
+        for name, values in node_measures(model, couplings, None if groups is None else groups.label).items():
+            found |= interval_columns(name, values, ci_prob)
+            found[f"{name}_first"] = np.bincount(values.argmax(axis=1), minlength=model.n_nodes) / len(values)
+        if groups is not None:
+            found |= {"community": groups.label + 1, "community_certainty": groups.certainty}
+        table = pd.DataFrame(found, index=pd.Index(model.nodes, name="node"))
+        table.attrs |= {"scale": scale or "log-odds", "draws": len(couplings)}
+        return table
 
 
 def order_table(values: np.ndarray, names: list[str]) -> pd.DataFrame:

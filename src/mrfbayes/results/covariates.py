@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrfbayes.base.checks import interval_ends
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.border import CovariateStatistics
 from mrfbayes.methods.covariates import RIDGE, PseudoRows, WithPrior, find_mode, sandwich, statistics_of
@@ -80,24 +79,16 @@ class WithCovariates:
         model = _model(self)
         p = model.field.n_parameters
         draws = self.log_odds[..., p:]
-        low, high = interval_ends(ci_prob)
-        ends = np.quantile(draws, [low, high], axis=(0, 1))
-        scale = np.repeat([covariate.scale for covariate in model.covariates], model.owned.size)
-        mean = draws.mean(axis=(0, 1))
-        table = pd.DataFrame(
-            {
-                "covariate": np.repeat([covariate.name for covariate in model.covariates], model.owned.size),
-                "parameter": [model.field.parameters[j] for j in model.owned.tolist()] * len(model.covariates),
-                "mean": mean,
-                "sd": draws.std(axis=(0, 1), ddof=1),
-                f"q{100 * low:g}": ends[0],
-                f"q{100 * high:g}": ends[1],
-                "per_unit": mean / scale,
-                "positive": (draws > 0).mean(axis=(0, 1)),
-                "mcse_mean": diagnostics.mcse_mean(draws),
-            },
-            index=pd.Index(model.parameters[p:], name="effect"),
-        )
+        owners = [covariate for covariate in model.covariates for _ in range(model.owned.size)]
+        found = diagnostics.moment_columns(draws, ci_prob)
+        columns = {
+            "covariate": [covariate.name for covariate in owners],
+            "parameter": [model.field.parameters[j] for j in model.owned.tolist()] * len(model.covariates),
+            **found,
+            "per_unit": found["mean"] / [covariate.scale for covariate in owners],
+            "positive": (draws > 0).mean(axis=(0, 1)),
+        }
+        table = pd.DataFrame(columns, index=pd.Index(model.parameters[p:], name="effect"))
         if self._problem is not None:
             blocks = np.arange(model.field.chart.n_blocks, model.chart.n_blocks)
             factors, errors, _ = from_draws(self.log_odds, self._problem, blocks)

@@ -29,9 +29,7 @@ REMAINDER = 1 / 3  # bias at a width, which falls with h^2, over the difference 
 INNER, OUTER = 0.16, 0.002  # tail probabilities of the two points whose line bounds the density
 LEAST_BEYOND = 5  # draws beyond the outer point
 CLIP = 5.0  # sds beyond which a draw tells nothing about the shape near zero
-MAX_LOG_DENSITY_ERROR = (
-    0.4  # of a log density; past that jackknife errors of few draws near zero are too small themselves
-)
+MAX_LOG_DENSITY_ERROR = 0.4  # past which jackknife errors of few draws near zero are too small themselves
 BOUND_ERRORS = 2.5  # Monte-Carlo errors that a bound is moved by
 EDGES_AT_ONCE = 64
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import Field, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from mrfbayes.base.digests import is_sealed, seal
 from mrfbayes.base.errors import InputError, OutputError
 from mrfbayes.model.result import Result, StoredFields, StoredResult
 from mrfbayes.priors import Prior, stored_prior
-from mrfbayes.results.stored_model import model_to_dataset, read_model
+from mrfbayes.results.stored import Group, model_to_dataset, read_model, require
 
 if TYPE_CHECKING:
     import h5py
@@ -55,38 +55,6 @@ MAY_BE_NAN = {
 Kind = TypeVar("Kind", bound=StoredResult)
 
 
-class Group(NamedTuple):
-    """What one group of a file holds."""
-
-    arrays: dict[str, np.ndarray]
-    attributes: dict[str, object]
-
-    def text(self, name: str) -> str:
-        """An attribute that is a text."""
-        value = self.attributes[name]
-        require(isinstance(value, str), name)
-        return str(value)
-
-    def number(self, name: str) -> float:
-        """An attribute that is a number."""
-        value = self.attributes[name]
-        require(isinstance(value, (int, float)), name)
-        return float(str(value))
-
-    def numbers(self, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
-        """An array of this shape."""
-        array = self.arrays[name]
-        fits = array.ndim == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
-        require(fits, name)
-        return array.astype(float)
-
-
-def require(is_right: bool, what: str) -> None:
-    """Refuse a file in which ``what`` is not that of a result."""
-    if not is_right:
-        raise InputError(f"its {what} cannot be those of a result")
-
-
 # From a result to a file.
 
 
@@ -96,18 +64,13 @@ def groups_of(result: StoredResult) -> dict[str, xr.Dataset]:
 
     variables: dict[str, dict[str, tuple[tuple[str, ...], np.ndarray]]] = {}
     for name, (group, variable, axes) in result._arrays.items():
-        array = result._stored(name)
-        if array is not None:
+        if (array := result._stored(name)) is not None:
             variables.setdefault(group, {})[variable] = (axes, array)
+    labels = {axis: np.array(names, dtype=object) for axis, names in result._labels().items()}
+    groups = {group: xr.Dataset(inside) for group, inside in variables.items()}
     return {
-        group: xr.Dataset(inside, coords=_coordinates(result, {axis for axes, _ in inside.values() for axis in axes}))
-        for group, inside in variables.items()
+        name: group.assign_coords({a: labels[a] for a in group.sizes if a in labels}) for name, group in groups.items()
     }
-
-
-def _coordinates(result: StoredResult, axes: set[str]) -> dict[str, np.ndarray]:
-    labels = result._labels()
-    return {axis: np.array(labels[axis], dtype=object) for axis in axes if axis in labels}
 
 
 def to_arviz(result: Result) -> xr.DataTree:
@@ -145,7 +108,9 @@ def packed(result: StoredResult) -> bytes:
 
 def sealed(tree: xr.DataTree) -> bytes:
     """A tree as a netCDF file with a checksum at its end."""
-    with _without_cluster():
+    with ExitStack() as stack:
+        if "dask" in sys.modules:  # beside a client xarray asks its scheduler for a lock, also where there is no file
+            stack.enter_context(sys.modules["dask"].config.set(scheduler="synchronous"))
         content = tree.to_netcdf(None, engine="h5netcdf")
     return b"".join([content, seal(content)])
 
@@ -162,18 +127,6 @@ def _plain(value: object) -> object:
     if isinstance(value, Prior):
         return stored_prior(value)
     return [getattr(value, f.name) for f in fields(value)] if is_dataclass(value) else str(value)
-
-
-@contextmanager
-def _without_cluster() -> Iterator[None]:
-    """Beside a Dask client xarray asks its scheduler for a lock on the file, also where there is no file."""
-    if "dask" not in sys.modules:
-        yield
-        return
-    import dask
-
-    with dask.config.set(scheduler="synchronous"):
-        yield
 
 
 def save(result: Result, path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -244,14 +197,10 @@ def _checked(name: str, annotation: str, value: object) -> object:
     if value is None and "None" in annotation:
         return None
     kind = annotation.split("[")[0].split(" ")[0]
-    number = (int, float)
-    types: dict[str, type | tuple[type, ...]] = {"tuple": list, "int": number, "float": number, "Mapping": dict}
-    require(isinstance(value, (types | {"str": str, "bool": bool}).get(kind, object)), name)
-    if isinstance(value, list) and kind == "tuple":
-        return tuple(value)
-    if isinstance(value, (int, float)) and kind in ("int", "float"):
-        return int(value) if kind == "int" else float(value)
-    return value
+    types = {"tuple": list, "int": int | float, "float": int | float, "Mapping": dict, "str": str, "bool": bool}
+    require(isinstance(value, types.get(kind, object)), name)
+    made: Callable[..., object] | None = {"tuple": tuple, "int": int, "float": float}.get(kind)
+    return value if made is None else made(value)
 
 
 def check_ranges(values: Mapping[str, object]) -> None:

@@ -17,8 +17,8 @@ from mrfbayes.base.atomic_files import write_bytes, write_text
 from mrfbayes.base.digests import is_sealed
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.locks import locked
-from mrfbayes.base.types import Scale, Stored
-from mrfbayes.model.result import TIMING_KEYS, Result
+from mrfbayes.base.types import Scale
+from mrfbayes.model.result import TIMING_KEYS, Result, StoredResult
 from mrfbayes.model.scales import scaled
 from mrfbayes.results.files import packed, read, root_attribute
 from mrfbayes.results.posterior import Posterior
@@ -72,9 +72,7 @@ class FitFolder:
         path = self.path / IDENTITY_FILE
         if not path.exists():
             if any(self.path.glob("*.nc")):
-                raise InputError(
-                    f"folder {self.path} holds result files of something else: choose an empty or a new folder."
-                )
+                raise InputError(f"folder {self.path} holds result files of something else: choose a new folder.")
             write_text(path, json.dumps(dict(identity), indent=1) + "\n")
             return
         try:
@@ -83,10 +81,8 @@ class FitFolder:
             raise InputError(f"{path} cannot be read: choose another folder.") from None
         other = [part for part in identity if found.get(part) != identity[part]]
         if other:
-            raise InputError(
-                f"folder {self.path} is of another run (other {', '.join(other)}): choose another folder, or ask for "
-                "the same as before."
-            )
+            names = ", ".join(other)
+            raise InputError(f"folder {self.path} is of another run (other {names}): choose another folder.")
 
     def digest(self, name: str) -> str | None:
         """Which data the finished result of ``name`` is of; None where there is none, or only a damaged one."""
@@ -110,7 +106,33 @@ class FitFolder:
         write_bytes(self.file(name), content, overwrite=True)
 
 
-class Fits(Mapping[str, Posterior], Result):
+class CompositeResult(Result):
+    """A result that consists of others, its ``parts``; what they have in common is taken from the first one."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def parts(self) -> Mapping[str, StoredResult]: ...
+    else:
+
+        def __getattr__(self, name: str) -> object:
+            if name in ("n", "method", "target", "settings", "versions"):
+                return getattr(self._first, name)
+            raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+
+    @property
+    def _first(self) -> StoredResult:
+        for part in self.parts.values():
+            return part
+        raise InputError("no data set is done yet, so nothing is known of their model and settings.")
+
+    @property
+    def timings(self) -> Mapping[str, float]:
+        """Seconds of all parts together."""
+        return {name: sum(part.timings[name] for part in self.parts.values()) for name in TIMING_KEYS}
+
+
+class Fits(Mapping[str, Posterior], CompositeResult):
     """Posteriors by the name of their data set, in the order of the data sets.
 
     With a folder each posterior is read from its file when it is used. The attributes of every `Result` are those of
@@ -183,10 +205,9 @@ class Fits(Mapping[str, Posterior], Result):
         return bool(self.unfinished)
 
     @property
-    def _first(self) -> Posterior:
-        if not self._names:
-            raise InputError("no data set is done yet, so nothing is known of their model and settings.")
-        return self[self._names[0]]
+    def parts(self) -> Mapping[str, StoredResult]:
+        """The posteriors by the name of their data set."""
+        return self
 
     @property
     def model(self) -> Model:
@@ -194,34 +215,9 @@ class Fits(Mapping[str, Posterior], Result):
         return self._first.model
 
     @property
-    def method(self) -> str:
-        """What made the draws."""
-        return self._first.method
-
-    @property
-    def target(self) -> str:
-        """ "exact", or "approximate"."""
-        return self._first.target
-
-    @property
-    def settings(self) -> Mapping[str, Stored]:
-        """Settings of the first data set; the others have the same, and seeds of their own."""
-        return self._first.settings
-
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """Versions of the packages that made the results."""
-        return self._first.versions
-
-    @property
     def n(self) -> float:
         """Number of observations in all data sets that are done."""
         return sum(posterior.n for posterior in self.values())
-
-    @property
-    def timings(self) -> Mapping[str, float]:
-        """Seconds of all data sets together."""
-        return {name: sum(posterior.timings[name] for posterior in self.values()) for name in TIMING_KEYS}
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -304,13 +300,7 @@ class Fits(Mapping[str, Posterior], Result):
         DataFrame
             As in `Posterior.summary`.
         """
-        import pandas as pd
-
-        def moments(posterior: Posterior) -> pd.DataFrame:
-            rows = scaled(posterior.model, scale)
-            return pd.DataFrame(posterior._moments(rows, ci_prob), index=pd.Index(rows.names, name="parameter"))
-
-        return self._stacked(moments)
+        return self._stacked(lambda posterior: posterior._moments(scaled(posterior.model, scale), ci_prob))
 
     def _stacked(self, table: Callable[[Posterior], pd.DataFrame]) -> pd.DataFrame:
         """The tables of all data sets, one above the other."""

@@ -17,8 +17,14 @@ from mrfbayes.data.coding import coding_lines
 from mrfbayes.model.result import StoredFields, StoredResult
 from mrfbayes.model.scales import Scaled, meaning, scaled
 from mrfbayes.results import diagnostics
+from mrfbayes.results.bayes_factors import EdgeEvidence, edge_evidence, edges_table
+from mrfbayes.results.centrality import WithCentrality
 from mrfbayes.results.covariates import WithCovariates
-from mrfbayes.results.node_tables import WithNodeTables
+from mrfbayes.results.imputation import WithMissingCells
+from mrfbayes.results.observed import ObservedAverages, observe
+from mrfbayes.results.predict import WithPrediction
+from mrfbayes.results.predictability import WithPredictability
+from mrfbayes.results.stored import Group, more_groups, restore
 from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
@@ -26,9 +32,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from mrfbayes.methods.problem import Problem
-    from mrfbayes.results.bayes_factors import EdgeEvidence
-    from mrfbayes.results.files import Group
-    from mrfbayes.results.observed import ObservedAverages
     from mrfbayes.targets.corrected import WeightedProposals
 
 MOST_EXACT_LOG_ODDS = 30.0  # beyond it theta lacks digits, and a file keeps the log-odds as well
@@ -38,7 +41,7 @@ STREAM_BYTES = 2**24  # of draws that are made at once
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Posterior(WithCovariates, WithNodeTables, StoredResult):
+class Posterior(WithCovariates, WithCentrality, WithPredictability, WithPrediction, WithMissingCells, StoredResult):
     """Draws from a posterior distribution, with diagnostics, settings and warnings.
 
     It also has the attributes of every `Result`.
@@ -129,14 +132,10 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
         return None if is_needless else super()._stored(name)
 
     def _more_groups(self) -> dict[str, xr.Dataset]:
-        from mrfbayes.results.stored_posterior import more_groups
-
         return more_groups(self)
 
     @classmethod
     def _restore(cls, values: StoredFields, groups: Mapping[str, Group]) -> dict[str, object]:
-        from mrfbayes.results.stored_posterior import restore
-
         return restore(values, groups)
 
     def _arviz_groups(self) -> dict[str, xr.Dataset]:
@@ -216,35 +215,26 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
         >>> posterior.summary().index.tolist()
         ['a--b', 'b--c']
         """
-        import pandas as pd
-
         rows = scaled(self.model, scale)
-        columns = self._moments(rows, ci_prob)
-        in_theta = rows.scale == "theta"
-        values = self._values(rows)
+        in_theta, values, table = rows.scale == "theta", self._values(rows), self._moments(rows, ci_prob)
+        has_no_mean = table["mean"].isna()
         if self.sd_error is not None and in_theta:
-            columns["mcse_sd"] = self.sd * self.sd_error
+            table["mcse_sd"] = self.sd * self.sd_error
         if self.has_chains or self.model.n_parameters <= MANY:
             found = self._convergence if rows.scale != "ising" else diagnostics.convergence(values)
-            no_mean = np.isnan(columns["mean"])
-            if no_mean.any():
-                low, high = [name for name in columns if name[0] == "q"]
-                for name in (low, high):
-                    columns[f"mcse_{name}"] = diagnostics.mcse_quantile(values, float(name[1:]) / 100)
-            columns |= {
-                "mcse_mean": self.mcse if in_theta else diagnostics.mcse_mean(values),
-                "ess_bulk": found.ess_bulk,
-                "ess_tail": found.ess_tail,
-                "r_hat": found.r_hat,
-            }
-        table = pd.DataFrame(columns, index=pd.Index(rows.names, name="parameter"))
+            for name in table.columns[2:4] if has_no_mean.any() else ():
+                table[f"mcse_{name}"] = diagnostics.mcse_quantile(values, float(name[1:]) / 100)
+            table["mcse_mean"] = self.mcse if in_theta else diagnostics.mcse_mean(values)
+            table["ess_bulk"], table["ess_tail"], table["r_hat"] = found.ess_bulk, found.ess_tail, found.r_hat
         table.attrs |= {"scale": rows.scale, "meaning": meaning(self.model, rows.scale)}
-        if np.isnan(columns["mean"]).any():
-            table.attrs["no_mean"] = table.index[np.isnan(columns["mean"])].tolist()
+        if has_no_mean.any():
+            table.attrs["no_mean"] = table.index[has_no_mean].tolist()
         return table
 
-    def _moments(self, rows: Scaled, ci_prob: float = 0.9) -> dict[str, np.ndarray]:
+    def _moments(self, rows: Scaled, ci_prob: float = 0.9) -> pd.DataFrame:
         """Mean, sd and both ends of the equal-tailed interval of ``rows``, without diagnostics."""
+        import pandas as pd
+
         low, high = interval_ends(ci_prob)
         in_theta = rows.scale == "theta"
         values = self._values(rows)
@@ -259,12 +249,8 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
             exists = self._has_mean(values)
             mean = np.where(exists, values.mean(axis=(0, 1)), np.nan)
             sd = np.where(exists, values.std(axis=(0, 1), ddof=1), np.nan)
-        return {
-            "mean": mean,
-            "sd": sd,
-            f"q{100 * low:g}": ends[0],
-            f"q{100 * high:g}": ends[1],
-        }
+        columns = {"mean": mean, "sd": sd, f"q{100 * low:g}": ends[0], f"q{100 * high:g}": ends[1]}
+        return pd.DataFrame(columns, index=pd.Index(rows.names, name="parameter"))
 
     def _has_mean(self, values: np.ndarray) -> np.ndarray:
         """(rows,) whether the mean of each row exists: it may not where a prior has none."""
@@ -291,10 +277,8 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
             One draw.
         """
         if self._draw is None:
-            raise InputError(
-                f"{self.label} by engine {self.engine!r} has no independent draws to stream: use the draws that are "
-                "kept, or method='calibrated' or 'mle'."
-            )
+            how = f"{self.label} by engine {self.engine!r}"
+            raise InputError(f"{how} has no independent draws to stream: use method='calibrated' or 'mle'.")
         seed = seed_sequence(rng)
         size = max(1, STREAM_BYTES // (8 * max(self.model.n_parameters, 1)))
         for first in range(0, n, size):
@@ -303,8 +287,6 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
     @cached_property
     def _observed(self) -> ObservedAverages | None:
         """Averages over the data, for predictive checks; None with missing cells or covariates, or without data."""
-        from mrfbayes.results.observed import observe
-
         statistics = None if self._problem is None else self._problem.statistics
         if statistics is None or statistics.incomplete is not None or self.model.base is not self.model:
             return None
@@ -313,8 +295,6 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
     @cached_property
     def _edge_evidence(self) -> EdgeEvidence:
         """Bayes factors of the edges, computed once; see `edges`."""
-        from mrfbayes.results.bayes_factors import edge_evidence
-
         return edge_evidence(self, self._problem)
 
     def edges(self, *, scale: Scale | None = None, ci_prob: float = 0.9) -> pd.DataFrame:
@@ -347,8 +327,6 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
         >>> posterior.edges()["verdict"].tolist()
         ['present', 'present']
         """
-        from mrfbayes.results.bayes_factors import edges_table
-
         return edges_table(self, scale, ci_prob)
 
     def _about(self) -> list[tuple[str, str]]:
@@ -363,11 +341,11 @@ class Posterior(WithCovariates, WithNodeTables, StoredResult):
     def _repr_html_(self) -> str:
         from mrfbayes.base.plain_text import facts, grid
 
-        rows = scaled(self.model)
-        moments, p = self._moments(rows), self.model.n_parameters
-        certainty = np.abs(moments["mean"] - rows.neutral) / np.maximum(moments["sd"], 1e-300)
-        shown = np.argsort(-certainty[: rows.n_edge_rows or p], kind="stable")[:NOTEBOOK_ROWS]
-        cells = [[rows.names[j], *(f"{moments[name][j]:.3f}" for name in moments)] for j in shown.tolist()]
+        rows, p = scaled(self.model), self.model.n_parameters
+        moments = self._moments(rows)
+        certainty = (moments["mean"] - rows.neutral).abs() / moments["sd"].clip(lower=1e-300)
+        shown = certainty.iloc[: rows.n_edge_rows or p].sort_values(ascending=False, kind="stable").index
+        cells = [[name, *map("{:.3f}".format, row)] for name, *row in moments.loc[shown[:NOTEBOOK_ROWS]].itertuples()]
         head = ["parameter", f"mean ({rows.scale})", "sd", "5%", "95%"]
         part = f"the surest {len(cells)} of {p:,}" if len(cells) < p else ""
         return facts("Posterior", self._about(), self.warnings) + grid(head, cells, part)

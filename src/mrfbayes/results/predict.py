@@ -29,43 +29,82 @@ from mrfbayes.results.predictability import evenly
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.base.types import DataLike
     from mrfbayes.results.posterior import Posterior
 
 PREDICTION_SAMPLES = 1_000
 PREDICTION_SWEEPS = 200
 
 
-def predict_table(
-    posterior: Posterior, data: object, given: Iterable[str] | str, draws: int, rng: Seed | None, progress: bool
-) -> pd.DataFrame:
-    """A row per observation and a column per node of A and state: see `Posterior.predict`."""
-    import pandas as pd
+class WithPrediction:
+    """Predictions from a `Posterior`."""
 
-    model = posterior.model
-    known, unknown = _parts(model, given)
-    variables = posterior.schema.variables
-    values, index = _known_values(data, Schema(variables), known)
-    patterns, which = np.unique(values, axis=0, return_inverse=True)
-    log_odds = evenly(posterior.log_odds.reshape(-1, model.n_parameters), whole("draws", draws))
-    held, algorithm = held_field(model, known), "exact" if is_exact(model, known, log_odds[0]) else "gibbs"
-    columns = [(model.nodes[i], label) for i in unknown for label in state_labels(variables[i])]
-    out = np.zeros((len(patterns), len(columns)))
-    seed = seed_sequence(rng)
-    with Progress("predicting", len(patterns) * len(log_odds), progress) as bar:
-        for k, pattern in enumerate(patterns):
-            for number, w in enumerate(log_odds):
-                if algorithm == "exact":
-                    out[k] += held.marginals(w, pattern)[0]
-                else:
-                    out[k] += by_gibbs(model, known, w, pattern, kernel_state(seed, "predict", k, number))
-                bar.update(k * len(log_odds) + number + 1)
-    table = pd.DataFrame(
-        out[which.ravel()] / len(log_odds),
-        index=index,
-        columns=pd.MultiIndex.from_tuples(columns, names=["node", "state"]),
-    )
-    table.attrs |= {"given": [model.nodes[i] for i in known], "algorithm": algorithm, "draws": len(log_odds)}
-    return table
+    def predict(  # type: ignore[misc]
+        self: Posterior,
+        data: DataLike,
+        given: Iterable[str] | str,
+        *,
+        draws: int = 100,
+        rng: Seed | None = None,
+        progress: bool = True,
+    ) -> pd.DataFrame:
+        """Return the probability of every state of the unknown nodes, averaged over the posterior.
+
+        Parameters
+        ----------
+        data : DataLike
+            Rows with the states of the given nodes: a table with their names, a mapping for one row, or an array with a
+            column per given node (in the order of ``model.nodes``) or per node.
+        given : str or iterable of str
+            Names of the known nodes.
+        draws : int, default 100
+            Number of posterior draws that are used.
+        rng : int, SeedSequence or Generator, optional
+            Seed, for fields that need Gibbs sampling.
+        progress : bool, default True
+            Whether a progress bar is shown after two seconds.
+
+        Returns
+        -------
+        DataFrame
+            One row per row of ``data``, columns (node, state); ``attrs["algorithm"]`` is "exact", or "gibbs" where
+            the field of the unknown nodes is too large for exact sums.
+
+        Examples
+        --------
+        >>> import mrfbayes as mb
+        >>> model = mb.graph([("a", "b"), ("b", "c")])
+        >>> posterior = mb.sample(model, mb.simulate(model, 0.8, 200, rng=1), "mle", rng=1, progress=False)
+        >>> posterior.predict({"a": 1}, given="a").shape
+        (1, 4)
+        """
+        import pandas as pd
+
+        model = self.model
+        known, unknown = _parts(model, given)
+        variables = self.schema.variables
+        values, index = _known_values(data, Schema(variables), known)
+        patterns, which = np.unique(values, axis=0, return_inverse=True)
+        log_odds = evenly(self.log_odds.reshape(-1, model.n_parameters), whole("draws", draws))
+        held, algorithm = held_field(model, known), "exact" if is_exact(model, known, log_odds[0]) else "gibbs"
+        columns = [(model.nodes[i], label) for i in unknown for label in state_labels(variables[i])]
+        out = np.zeros((len(patterns), len(columns)))
+        seed = seed_sequence(rng)
+        with Progress("predicting", len(patterns) * len(log_odds), progress) as bar:
+            for k, pattern in enumerate(patterns):
+                for number, w in enumerate(log_odds):
+                    if algorithm == "exact":
+                        out[k] += held.marginals(w, pattern)[0]
+                    else:
+                        out[k] += by_gibbs(model, known, w, pattern, kernel_state(seed, "predict", k, number))
+                    bar.update(k * len(log_odds) + number + 1)
+        table = pd.DataFrame(
+            out[which.ravel()] / len(log_odds),
+            index=index,
+            columns=pd.MultiIndex.from_tuples(columns, names=["node", "state"]),
+        )
+        table.attrs |= {"given": [model.nodes[i] for i in known], "algorithm": algorithm, "draws": len(log_odds)}
+        return table
 
 
 def is_exact(model: Model, known: Sequence[int], log_odds: np.ndarray) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from mrfbayes.results.row_scores import conditional_log_probabilities
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.base.types import DataLike
     from mrfbayes.results.posterior import Posterior
 
 PREDICTABILITY_COLUMNS = (
@@ -24,6 +26,7 @@ PREDICTABILITY_COLUMNS = (
     *("log_score_gain", "log_score_gain_q5", "log_score_gain_q95"),
 )
 COMPLETION_SEED = child(np.random.SeedSequence(0), "predictability")  # the stream of what is drawn for missing cells
+PREDICTABILITY_DRAWS = 200  # of the posterior
 MOST_PREDICTED_CELLS = 2e8  # rows x (nodes + edges) x draws: fewer draws are used past that
 
 
@@ -68,6 +71,42 @@ def predictability_table(posterior: Posterior, data: object, draws: int, ci_prob
     table = pd.DataFrame(columns, index=pd.Index(model.nodes, name="node"))
     table.attrs |= {"rows": n, "draws": len(log_odds)}
     return table
+
+
+class WithPredictability:
+    """How well nodes predict each other, from a `Posterior`."""
+
+    def predictability(  # type: ignore[misc]
+        self: Posterior, data: DataLike | None = None, *, draws: int = PREDICTABILITY_DRAWS, ci_prob: float = 0.9
+    ) -> pd.DataFrame:
+        """Return how well all other nodes predict each node in the observed rows.
+
+        Rows with missing cells are completed at every draw that is used.
+
+        Parameters
+        ----------
+        data : DataLike, optional
+            Observations; by default those of the posterior (at most 4,096 rows).
+        draws : int, default 200
+            Number of posterior draws that are used.
+        ci_prob : float, default 0.9
+            Probability of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            One row per node. ``accuracy``: share of rows in which the most probable state given the rest of the row is
+            the observed one; ``accuracy_alone``: the share of the most frequent state; ``accuracy_gain`` and
+            ``log_score_gain`` (nats per row, against the observed frequencies): posterior means with intervals.
+        """
+        if data is None and (draws, ci_prob) == (PREDICTABILITY_DRAWS, 0.9):
+            return self._predictability.copy()
+        return predictability_table(self, data, draws, ci_prob)
+
+    @cached_property
+    def _predictability(self: Posterior) -> pd.DataFrame:  # type: ignore[misc]
+        """The table of `predictability` as it is by default, computed once, and saved with the result."""
+        return predictability_table(self, None, PREDICTABILITY_DRAWS, 0.9)
 
 
 def observed_rows(posterior: Posterior, data: object) -> tuple[np.ndarray, np.ndarray]:

@@ -23,8 +23,8 @@ from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.simulate import choose_sampler, simulate
 from mrfbayes.particles.tables import cell_layout, make_ensemble
+from mrfbayes.results import observed as averages
 from mrfbayes.results.imputation import completion_of
-from mrfbayes.results.observed import ObservedAverages, observe, statistic_names, unfitted, unfitted_pairs
 from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -130,15 +130,15 @@ def predictive_check(
     model, seed = posterior.model, seed_sequence(rng)
     completion = completion_of(posterior, data, "predictive_check", is_own=True)
     flat = posterior.draws.reshape(-1, model.n_parameters)
-    _require_memory(replicates, model.n_parameters)
+    n_bytes = 8 * replicates * (model.n_parameters + averages.MOST_PAIRS + averages.SCORE_CLASSES)
+    require_memory(n_bytes, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     if completion is None:
         observed = _observed(posterior, data)
     else:
         first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
-        observed = observe(model, count_states(model, first, completion.weights))
-    pairs = unfitted_pairs(model, observed.n_rows if observed.pairs.size else 0)
-    _require_memory(replicates, observed.flat.size)
+        observed = averages.observe(model, count_states(model, first, completion.weights))
+    pairs = averages.unfitted_pairs(model, observed.n_rows if observed.pairs.size else 0)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
     even = np.ones(n_rows)
@@ -146,46 +146,36 @@ def predictive_check(
     with Progress("predictive check", replicates, progress) as bar:
         for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
             budget().check("predictive check")
-            agreement, sums = unfitted(model, y[:n_rows], even, pairs, observed.n_rows)
+            agreement, sums = averages.unfitted(model, y[:n_rows], even, pairs, observed.n_rows)
             parts = (count_states(model, y).mean, agreement, sums[: observed.sums.size])
             values[k] = np.concatenate(parts)
             if completion is not None and k:
                 full = completion.at(model.chart.log_odds(flat[chosen[k]]), child(seed, "completed", k))
-                at[k] = observe(model, count_states(model, full, completion.weights)).flat
+                at[k] = averages.observe(model, count_states(model, full, completion.weights)).flat
             bar.update(k + 1)
-    return PredictiveCheck(_table(model, statistic_names(model, observed), at, values), values)
-
-
-def _require_memory(replicates: int, n_statistics: int) -> None:
-    what = f"the statistics of {replicates:,} replicates"
-    require_memory(8 * replicates * n_statistics, what, "ask for fewer replicates=")
+    return PredictiveCheck(_table(model, averages.statistic_names(model, observed), at, values), values)
 
 
 def affordable_replicates(model: Model, n: float) -> int:
     """Replicates for a check that takes seconds, 200 to 400; 0 where even 200 would take minutes."""
-    each = (
-        max(n, KERNEL_ROWS)
-        * (model.n_nodes + 2 * model.n_edges)
-        * (REPLICA_SWEEPS if n >= FEW else REPLICA_SWEEPS_OF_FEW)
-    )
+    sweeps = REPLICA_SWEEPS if n >= FEW else REPLICA_SWEEPS_OF_FEW
+    each = max(n, KERNEL_ROWS) * (model.n_nodes + 2 * model.n_edges) * sweeps
     each *= 1.0 if model.is_binary else float(model.states.max())
     if LEAST_REPLICATES * each > MOST_VISITS:
         return 0
     return int(np.clip(WANTED_VISITS / each, LEAST_REPLICATES, REPLICATES))
 
 
-def _observed(posterior: Posterior, data: object) -> ObservedAverages:
+def _observed(posterior: Posterior, data: object) -> averages.ObservedAverages:
     model = posterior.model
     if data is None:
         if posterior._observed is None:
-            raise InputError(
-                "predictive_check: this posterior knows nothing of its data (it had a custom prior): pass data."
-            )
+            raise InputError("predictive_check: this posterior knows nothing of its data: pass data.")
         return posterior._observed
     statistics = counted(model, data, posterior.schema)
     if statistics.digest != posterior.data_digest:
         raise InputError("data: not the data that this posterior was learned from.")
-    return observe(model, statistics)
+    return averages.observe(model, statistics)
 
 
 def _replicates(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
@@ -237,15 +227,8 @@ def _table(model: Model, names: list[str], at: np.ndarray, values: np.ndarray) -
     above = (values >= at).sum(axis=0) + 1
     below = (values <= at).sum(axis=0) + 1
     tail = np.minimum(1.0, 2.0 * np.minimum(above, below) / (len(values) + 1))
-    frame = pd.DataFrame(
-        {
-            "fitted": np.arange(len(names)) < model.n_parameters,
-            "observed": at.mean(axis=0),
-            "replicated": values.mean(axis=0),
-            "replicated_sd": values.std(axis=0, ddof=1),
-            "p_value": tail,
-        },
-        index=pd.Index(names, name="statistic"),
-    )
+    columns = {"fitted": np.arange(len(names)) < model.n_parameters, "observed": at.mean(axis=0)}
+    columns |= {"replicated": values.mean(axis=0), "replicated_sd": values.std(axis=0, ddof=1), "p_value": tail}
+    frame = pd.DataFrame(columns, index=pd.Index(names, name="statistic"))
     never = ~frame["fitted"] & ((at == 0) & (values == 0)).all(axis=0)  # sums that nobody has, nor could
     return frame[~never]

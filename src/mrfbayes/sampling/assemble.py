@@ -118,12 +118,18 @@ def make_posterior(setup: Setup, run: ChainRun, preparation: float) -> Posterior
     if setup.task is not None and run.n_warmup < plan.warmup:
         budget().cut(f"warm-up ended after {run.n_warmup} of {plan.warmup} steps")
     said = [*statistics.warnings, *(problem.estimate.warnings if problem.has_estimate else ())]
-    texts = [*prepared.warnings, *_unused_settings(setup)]
+    is_given = {name for name, value in settings.options.items() if value is not None}
+    unused = [f"{name}= is not used: {reason}." for name, reason in prepared.unused.items() if name in is_given]
+    texts = [*prepared.warnings, *unused, *setup.engine.unused(settings, prepared)]
     if budget().cuts:
         texts.append(f"the time budget of {budget().seconds:g} s was short: {'; '.join(dict.fromkeys(budget().cuts))}.")
     if late := budget().overrun():
         texts.append(late)
-    texts += _stop_warnings(run, fields["steps"])
+    if run.stopped_by:
+        done = f"{fields['steps']} of {run.n_steps - run.n_warmup} steps"
+        texts.append(f"stopped by {run.stopped_by} after {done}: the result is partial.")
+    if run.checkpoint_problem:
+        texts.append(f"the checkpoint lacks the last steps, which are in this result: {run.checkpoint_problem}")
     texts += outcome.warnings
     judged = None
     if setup.task is not None and fields["draws"].shape[1] >= LEAST_JUDGED and problem.model.n_parameters:
@@ -152,28 +158,6 @@ def make_posterior(setup: Setup, run: ChainRun, preparation: float) -> Posterior
     if judged is not None and judged.r_hat.size == problem.model.n_parameters:
         posterior.__dict__["_convergence"] = judged  # a cached property: it is not computed again
     return posterior
-
-
-def _unused_settings(setup: Setup) -> list[str]:
-    """A sentence for every setting that was given and plays no part."""
-    settings = setup.settings
-    texts = [
-        f"{name}= is not used: {reason}."
-        for name, reason in setup.prepared.unused.items()
-        if name in settings.options and settings.options[name] is not None
-    ]
-    return texts + setup.engine.unused(settings, setup.prepared)
-
-
-def _stop_warnings(run: ChainRun, steps: int) -> list[str]:
-    """What stopped a run after ``steps`` of its steps, and what its checkpoint lacks."""
-    texts = []
-    if run.stopped_by:
-        planned = run.n_steps - run.n_warmup
-        texts.append(f"stopped by {run.stopped_by} after {steps} of {planned} steps: the result is partial.")
-    if run.checkpoint_problem:
-        texts.append(f"the checkpoint lacks the last steps, which are in this result: {run.checkpoint_problem}")
-    return texts
 
 
 def _refuse_nothing(stopped_by: str, settings: Settings) -> None:

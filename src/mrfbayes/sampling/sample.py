@@ -5,23 +5,29 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from mrfbayes.base.blas import one_blas_thread
-from mrfbayes.base.budget import Budget, watch_compilation
+from mrfbayes.base.budget import Budget, OutOfTime, budget, watch_compilation
+from mrfbayes.base.errors import CostError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.base.types import DataLike, Option, PriorLike, ThetaLike
+from mrfbayes.data.border import counted
+from mrfbayes.data.tally import MISSING_AT_RANDOM
 from mrfbayes.engines.registry import set_up
 from mrfbayes.engines.settings import Settings, check_settings
 from mrfbayes.estimation.result import Estimate
+from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.run.clusters import Workers, connected
 from mrfbayes.sampling.assemble import make_posterior, run_engine
-from mrfbayes.sampling.prepare import in_time, make_problem, prepare
+from mrfbayes.targets.facts import RunFacts
+from mrfbayes.targets.self_check import assess
 
 
 @one_blas_thread()
@@ -139,7 +145,9 @@ def sample(
     watch_compilation()
     with Budget(settings.seconds).as_current(), in_time(settings), connected(settings.workers) as workers:
         settings = replace(settings, workers=workers)
-        problem = make_problem(model, data, settings)
+        threads = workers if isinstance(workers, int) else 1  # a cluster has no part in preparing
+        given = settings.prior, settings.seed, settings.estimate, settings.progress, threads
+        problem = Problem(model, counted(model, data), *given)
         started = time.perf_counter()
         prepared = prepare(problem, settings)
         setup = set_up(problem, prepared, settings)
@@ -147,6 +155,37 @@ def sample(
         with InterruptFlag():  # once there are draws, Ctrl-C waits until they are a result
             setup, run = run_engine(prepared, setup)
             return make_posterior(setup, run, preparation)
+
+
+def prepare(problem: Problem, settings: Settings) -> Prepared:
+    """The method's own preparation; where moments come from particles, with a statement of how far to trust them."""
+    with budget().share(1.0 - settings.engine.draw_share):
+        prepared: Prepared = settings.row.prepare(problem, **settings.options)
+        facts, warnings = RunFacts(auto=settings.reason or None), list(prepared.warnings)
+        if (incomplete := problem.statistics.incomplete) is not None:
+            facts = replace(facts, missing=f"{incomplete.description}, {MISSING_AT_RANDOM}")
+        if prepared.accuracy is not None:
+            trust = assess(problem, prepared.accuracy)
+            facts = replace(facts, trust=str(trust), trust_mean=trust.mean_error, trust_sd=trust.sd_error)
+            if trust.is_doubtful:
+                warnings.append(f"the calibrated posterior is doubtful here: {trust}.")
+    return replace(prepared, details={**prepared.details, **facts.details}, warnings=tuple(warnings))
+
+
+@contextmanager
+def in_time(settings: Settings) -> Iterator[None]:
+    """Say what to do where the time budget ends before there is anything to draw with."""
+    try:
+        yield
+    except OutOfTime as out:
+        instead = "use method='mle' or 'pseudo'"
+        if str(out).startswith(("counting", "reading")):  # a part of the data would be another data set
+            instead = "count the data once (mrfbayes.Data(...).count(model)) and pass the result as data"
+        text = (
+            f"the time budget of {settings.seconds:g} s ended in the preparation of method {settings.row.key!r} "
+            f"({out}), before anything could be drawn: allow more seconds=, or {instead}. {budget().overrun()}"
+        )
+        raise CostError(text.rstrip()) from None
 
 
 def check_call(model: Model, call: Mapping[str, Any]) -> Settings:

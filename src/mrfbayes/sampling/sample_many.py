@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import Any, NamedTuple
 
@@ -27,7 +27,6 @@ from mrfbayes.base.types import DataLike, Option, PriorLike
 from mrfbayes.data.border import common_schema, counted
 from mrfbayes.data.coding import stored_schema
 from mrfbayes.data.data import Data
-from mrfbayes.engines.settings import Settings
 from mrfbayes.estimation.result import Estimate
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.schema import Schema
@@ -114,8 +113,12 @@ def sample_many(
     ['a', 'b']
     """
     given = _named(data)
+    for name, reason in TAKEN.items():
+        if name in settings:
+            raise InputError(f"{name}= is not for the single data sets: {reason}.")
+    require_model(model)
     common = {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}
-    checked = _check(model, settings, common)
+    checked = check_call(model, {**settings, **common})
     if rng is None and folder is not None:
         rng = FitFolder(folder).seed()
     seed, call = seed_sequence(rng), Call(method, common_schema(model, given.values()), settings)
@@ -129,7 +132,11 @@ def sample_many(
         if isinstance(place, int):
             place = min(place, len(given))
         budget = Budget(checked.seconds)
-        jobs = _jobs(model, given, call, seed, store)
+        known = (None if store is None else store.digest(name) or "" for name in given)
+        jobs = (
+            Job(name, (model, part, call, stream_of(seed, name), digest))
+            for (name, part), digest in zip(given.items(), known, strict=True)
+        )
         bar = stack.enter_context(Progress("data sets", len(given), progress))
         outcomes = stack.enter_context(closing(run_jobs(fit_one, jobs, place, lambda: not budget.is_out)))
         interrupt = stack.enter_context(InterruptFlag())
@@ -151,7 +158,7 @@ def sample_many(
             if not done and not failures:
                 raise
     unfinished = tuple(name for name in given if name not in done and name not in failures)
-    _speak(given, failures, unfinished)
+    _emit_warnings(given, failures, unfinished)
     kept = {name: posterior for name in given if (posterior := done.get(name)) is not None}
     failed = {name: failures[name] for name in given if name in failures}
     return Fits(tuple(given), kept if store is None else store, failed, unfinished)
@@ -198,15 +205,6 @@ def _named(data: object) -> dict[str, object]:
     return given
 
 
-def _check(model: Model, settings: Mapping[str, object], call: Mapping[str, object]) -> Settings:
-    """Everything about the call that can be refused before any data set is looked at."""
-    for name, reason in TAKEN.items():
-        if name in settings:
-            raise InputError(f"{name}= is not for the single data sets: {reason}.")
-    require_model(model)
-    return check_call(model, {**settings, **call})
-
-
 def _identity(model: Model, seed: np.random.SeedSequence, call: Call) -> dict[str, str]:
     """What all results of a folder have in common."""
 
@@ -231,19 +229,7 @@ def stream_of(seed: np.random.SeedSequence, name: str) -> np.random.SeedSequence
     return child(seed, "dataset", *(int(word) for word in words))
 
 
-def _jobs(
-    model: Model,
-    given: Mapping[str, object],
-    call: Call,
-    seed: np.random.SeedSequence,
-    store: FitFolder | None,
-) -> Iterator[Job]:
-    for name, part in given.items():
-        known = None if store is None else store.digest(name) or ""
-        yield Job(name, (model, part, call, stream_of(seed, name), known))
-
-
-def _speak(given: Mapping[str, object], failures: Mapping[str, str], unfinished: tuple[str, ...]) -> None:
+def _emit_warnings(given: Mapping[str, object], failures: Mapping[str, str], unfinished: tuple[str, ...]) -> None:
     if failures:
         name, text = next(iter(failures.items()))
         said = f"{len(failures)} of {len(given)} data sets failed; the first, {name!r}: {text}"
