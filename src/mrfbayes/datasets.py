@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from importlib import resources
 
@@ -123,12 +122,12 @@ def load_digits() -> Dataset:
 
 def _load(name: str, group: int, states: int, lowest: int, about: str) -> Dataset:
     """Column ``group`` is kept apart; ``lowest`` is the value of state 0 in the file."""
-    text = resources.files("mrfbayes.data").joinpath("embedded", name).read_text(encoding="utf-8")
-    header, *rows = csv.reader(text.splitlines())
-    apart = [row.pop(group) for row in rows]
-    header.pop(group)
-    x = (np.array(rows, dtype=np.int64) - lowest).astype(np.uint8)
-    groups = np.array([int(value) for value in apart] if apart[0].isdigit() else apart)
+    import pandas as pd
+
+    with resources.files("mrfbayes.data").joinpath("embedded", name).open(encoding="utf-8") as file:
+        table = pd.read_csv(file)
+    groups = table.pop(table.columns[group]).to_numpy(copy=True)
+    x = (table.to_numpy() - lowest).astype(np.uint8)
     for array in (x, groups):
         array.setflags(write=False)
-    return Dataset(x, tuple(header), states, groups, about)
+    return Dataset(x, tuple(table.columns), states, groups, about)

@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 
 Handler = Callable[[int, FrameType | None], object] | int | signal.Handlers | None
 
@@ -52,8 +52,6 @@ class InterruptFlag:
                 self.raised = outer.raised
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *details: object) -> None:
         if self._active:
             signal.signal(signal.SIGINT, self._previous)

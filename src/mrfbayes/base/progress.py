@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from importlib.util import find_spec
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from mrfbayes.base.budget import FIRST_TIME, is_compiling, watch_compilation
@@ -123,9 +122,7 @@ class Progress:
             self._ticker.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *details: object) -> None:
         self._over.set()
         self._hide()
         if self in _NESTED:

@@ -4,8 +4,7 @@ ArviZ needs no bridge: `mrfbayes.Posterior.to_arviz`. pgmpy and dimod come with 
 when they are used.
 """
 
-from mrfbayes.bridges.networks import to_networkx, weight_table
-from mrfbayes.bridges.pgmpy_networks import from_pgmpy, to_pgmpy
+from mrfbayes.bridges.networks import from_pgmpy, to_networkx, to_pgmpy, weight_table
 from mrfbayes.bridges.scales import binary_to_ising, convert_coupling, from_dimod, ising_to_binary, to_dimod, to_ising
 from mrfbayes.model.formats import read_uai
 

@@ -330,7 +330,5 @@ def _numbered(column: Column, kind: Kind | None, found: CodingFindings) -> Varia
 
 
 def _constant(column: Column) -> str:
-    value = show(next(iter(column.first)))
-    return (
-        f"{column.name!r} is constant (every cell is {value}) and was left out; levels= with all its labels keeps it."
-    )
+    what = f"{column.name!r} is constant (every cell is {show(next(iter(column.first)))})"
+    return f"{what} and was left out; levels= with all its labels keeps it."

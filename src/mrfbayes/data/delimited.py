@@ -253,25 +253,19 @@ class DelimitedFile(Source):
         """Cells of a line, None where it cannot be read. A quote must close on its line."""
         try:
             text = line.decode("utf-8").rstrip("\r")
-            if "\0" in text:
-                problem = (
-                    f"NUL byte at position {text.index(chr(0)) + 1}; the file is damaged, or UTF-16: save it as UTF-8."
-                )
-            elif '"' not in text:
-                return text.split(self.delimiter)
-            else:
-                return next(csv.reader([text], delimiter=self.delimiter, strict=True), [])
+            if "\0" not in text:
+                is_quoted = '"' in text
+                reader = csv.reader([text], delimiter=self.delimiter, strict=True)
+                return next(reader, []) if is_quoted else text.split(self.delimiter)
+            at = text.index("\0") + 1
+            problem = f" NUL byte at position {at}; the file is damaged, or UTF-16: save it as UTF-8."
         except UnicodeDecodeError as error:
             byte = f"byte {error.start + 1} of the line is {line[error.start]:#04x}"
-            problem = f"{byte}, which is not UTF-8 (Latin-1?); save the file as UTF-8."
+            problem = f" {byte}, which is not UTF-8 (Latin-1?); save the file as UTF-8."
         except csv.Error:
-            row_column = text[: text.rindex('"')].count(self.delimiter) + 1
-            problem = (
-                f"{row_column}: a quote is not closed in this line, or is followed by text; close it or remove it."
-            )
-            problems.add(f"{self.where}:{row}:{problem}")
-            return None
-        problems.add(f"{self.where}:{row}: {problem}")
+            column = text[: text.rindex('"')].count(self.delimiter) + 1
+            problem = f"{column}: a quote is not closed in this line, or is followed by text; close it or remove it."
+        problems.add(f"{self.where}:{row}:{problem}")
         return None
 
 

@@ -157,25 +157,18 @@ def distributions_by_block(model: Model, given: object) -> list[Distribution]:
             f"prior = {given!r}: give 'default', a name such as 'normal(0, 1)', a distribution, a mapping or a cfunc."
         )
     table = {str(key): _distribution(value, f"prior[{key!r}]") for key, value in given.items()}
-    _refuse_double_meaning(model, table)
-    unknown = set(table) - {"edges", "nodes", "effects"} - set(model.blocks)
+    parts = ("edges", "nodes", "effects")
+    if both := [key for key in parts if key in table and key in model.nodes and key in model.blocks]:
+        what = f"a node is called {both[0]!r}, too, so it is not clear which is meant"
+        raise InputError(f"prior[{both[0]!r}]: {what}; rename the node.")
+    unknown = set(table) - set(parts) - set(model.blocks)
     if unknown:
         raise InputError(
             f"prior: no block is called {sorted(unknown)[0]!r}; use 'edges', 'nodes', 'effects' or one of model.blocks."
         )
-    made = _by_kind(model, *(table.pop(key, None) for key in ("edges", "nodes", "effects")))
-    if table:
-        place = {name: block for block, name in enumerate(model.blocks)}
-        for name, distribution in table.items():
-            if distribution is not None:
-                made[place[name]] = distribution
+    made = _by_kind(model, *(table.pop(key, None) for key in parts))
+    place = {name: block for block, name in enumerate(model.blocks)} if table else {}
+    for name, distribution in table.items():
+        if distribution is not None:
+            made[place[name]] = distribution
     return made
-
-
-def _refuse_double_meaning(model: Model, table: Mapping[str, object]) -> None:
-    """A node called "edges" has a block of that name, and a prior for "edges" would mean either."""
-    for key in ("edges", "nodes", "effects"):
-        if key in table and key in model.nodes and key in model.blocks:
-            raise InputError(
-                f"prior[{key!r}]: a node is called {key!r}, too, so it is not clear which is meant; rename the node."
-            )

@@ -93,10 +93,8 @@ class Chart:
             theta = np.where(w >= 0, 1.0, small)
             small += 1.0
             return np.asarray(np.divide(theta, small, out=theta))
-        top = np.maximum(np.maximum.reduceat(w, self.offset[:-1], axis=-1), 0.0)[..., self.block_of]
-        weight = np.exp(w - top)
-        total = np.add.reduceat(weight, self.offset[:-1], axis=-1)[..., self.block_of] + np.exp(-top)
-        return np.asarray(weight / total)
+        _, weight, total = self._weights(w)
+        return np.asarray(weight / total[..., self.block_of])
 
     def log_last_weight(self, log_odds: np.ndarray) -> np.ndarray:
         """Log weight of the last outcome of every block, (..., B), from w."""
@@ -105,9 +103,14 @@ class Chart:
             return w.copy()
         if self.all_coins:
             return np.asarray(-np.logaddexp(0.0, w))
-        top = np.maximum(np.maximum.reduceat(w, self.offset[:-1], axis=-1), 0.0)
-        total = np.add.reduceat(np.exp(w - top[..., self.block_of]), self.offset[:-1], axis=-1) + np.exp(-top)
+        top, _, total = self._weights(w)
         return np.asarray(-top - np.log(total))
+
+    def _weights(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The largest log-odds of every block (at least 0), weights (..., p) over exp of that, and their sums."""
+        top = np.maximum(np.maximum.reduceat(w, self.offset[:-1], axis=-1), 0.0)
+        weight = np.exp(w - top[..., self.block_of])
+        return top, weight, np.add.reduceat(weight, self.offset[:-1], axis=-1) + np.exp(-top)
 
     def check(self, theta: object, model: Model, name: str) -> np.ndarray:
         """``theta`` as a (p,) float array inside the parameter space, or an `InputError` that says what is wrong."""

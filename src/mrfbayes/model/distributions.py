@@ -39,29 +39,8 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
 
 
-class _Named:
-    """A distribution is shown by its name and its parameters."""
-
-    def __str__(self) -> str:
-        name, values = type(self).__name__.lower(), [getattr(self, one.name) for one in fields(cast("Any", self))]
-        return f"{name}({', '.join(map(_short, values))})" if values else name
-
-
-@dataclass(frozen=True)
-class Uniform(_Named):
-    """Uniform on theta: on (0, 1) for a coin, on the simplex for a die.
-
-    See Also
-    --------
-    Logistic : The same on the log-odds of two outcomes.
-    Beta : Other shapes.
-
-    Examples
-    --------
-    >>> from mrfbayes import priors
-    >>> priors.parse("uniform")
-    Uniform()
-    """
+class _Shared:
+    """What all distributions have."""
 
     def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
         """Return kind and parameters of the distribution for a block.
@@ -78,11 +57,35 @@ class Uniform(_Named):
         parameters : list of float
             Its parameters.
         """
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        name, values = type(self).__name__.lower(), [getattr(self, one.name) for one in fields(cast("Any", self))]
+        return f"{name}({', '.join(map(_short, values))})" if values else name
+
+
+@dataclass(frozen=True)
+class Uniform(_Shared):
+    """Uniform on theta: on (0, 1) for a coin, on the simplex for a die.
+
+    See Also
+    --------
+    Logistic : The same on the log-odds of two outcomes.
+    Beta : Other shapes.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.parse("uniform")
+    Uniform()
+    """
+
+    def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
         return UNIFORM, [1.0] * n_outcomes(shape)
 
 
 @dataclass(frozen=True)
-class Beta(_Named):
+class Beta(_Shared):
     """Beta(a, b) distribution of the weight of the first outcome of a block with two outcomes.
 
     Parameters
@@ -108,27 +111,13 @@ class Beta(_Named):
     b: float
 
     def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
-        """Return kind and parameters of the distribution for a block.
-
-        Parameters
-        ----------
-        shape : tuple of int
-            Rows and columns of the log-odds of the block.
-
-        Returns
-        -------
-        kind : int
-            Code of the distribution.
-        parameters : list of float
-            Its parameters.
-        """
         if n_outcomes(shape) != 2:
             raise InputError(f"beta prior on a block with {n_outcomes(shape)} outcomes: use Dirichlet.")
         return DIRICHLET, [_within(self.a, "beta: a", CONCENTRATIONS), _within(self.b, "beta: b", CONCENTRATIONS)]
 
 
 @dataclass(frozen=True)
-class Dirichlet(_Named):
+class Dirichlet(_Shared):
     """Dirichlet distribution of the weights of a block.
 
     Parameters
@@ -151,20 +140,6 @@ class Dirichlet(_Named):
     concentration: float | tuple[float, ...]
 
     def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
-        """Return kind and parameters of the distribution for a block.
-
-        Parameters
-        ----------
-        shape : tuple of int
-            Rows and columns of the log-odds of the block.
-
-        Returns
-        -------
-        kind : int
-            Code of the distribution.
-        parameters : list of float
-            Its parameters.
-        """
         values, sides = self.concentration, n_outcomes(shape)
         full = list(values) if isinstance(values, (tuple, list, np.ndarray)) else [values] * sides
         if len(full) != sides:
@@ -173,7 +148,7 @@ class Dirichlet(_Named):
 
 
 @dataclass(frozen=True)
-class _OnLogOdds(_Named):
+class _OnLogOdds(_Shared):
     """Independent priors on the log-odds w of a block."""
 
     location: float = 0.0
@@ -186,20 +161,6 @@ class _OnLogOdds(_Named):
         raise NotImplementedError
 
     def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
-        """Return kind and parameters of the distribution for a block.
-
-        Parameters
-        ----------
-        shape : tuple of int
-            Rows and columns of the log-odds of the block.
-
-        Returns
-        -------
-        kind : int
-            Code of the distribution.
-        parameters : list of float
-            Its parameters.
-        """
         name = type(self).__name__.lower()
         location = _within(self.location, f"{name}: location", LOCATIONS)
         return self.kind, [location, _within(self.scale, f"{name}: scale", SCALES)]
@@ -298,7 +259,7 @@ class Logistic(_OnLogOdds):
 
 
 @dataclass(frozen=True)
-class Exchangeable(_Named):
+class Exchangeable(_Shared):
     """Normal distribution that is symmetric in all categories of nominal variables.
 
     Independent normals on all cells of the full table, double-centred. In log-odds w against a reference category the
@@ -326,20 +287,6 @@ class Exchangeable(_Named):
     scale: float = 1.0
 
     def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
-        """Return kind and parameters of the distribution for a block.
-
-        Parameters
-        ----------
-        shape : tuple of int
-            Rows and columns of the log-odds of the block.
-
-        Returns
-        -------
-        kind : int
-            Code of the distribution.
-        parameters : list of float
-            Its parameters.
-        """
         scale = _within(self.scale, "exchangeable: scale", SCALES)
         if shape == (1, 1):
             return NORMAL, [0.0, scale]

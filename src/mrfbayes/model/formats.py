@@ -1,4 +1,4 @@
-"""Graphs in files: edge lists (CSV, TSV), GraphML, and the structure of UAI models."""
+"""Graphs and fields in files: edge lists (CSV, TSV), GraphML, UAI, and dimod's JSON of spins at temperature 1."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import csv
 import io
 import json
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+EXPORT_FORMATS = ("graphml", "uai", "dimod", "edges")
 MOST_FILE_BYTES = 1 << 30  # no graph that fits a field is larger as text
 _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 Edges = list[tuple[str, str]] | list[tuple[int, int]]
@@ -236,54 +238,41 @@ def _parse_uai(text: str, name: str) -> tuple[list[int], list[tuple[tuple[int, .
     if kind.upper() != "MARKOV":
         raise InputError(f"{name}: starts with {kind[:20]!r}; expected a UAI file of type MARKOV.")
 
-    def number(what: str, low: int = 0) -> int:
-        word = next(words, None)
-        if word is None:
+    def take(what: str, read: type[int] | type[float], count: int = 1, low: int = 0) -> list[Any]:
+        part = list(islice(words, min(count, len(text) + 1)))
+        if len(part) < count:
             raise InputError(f"{name}: the file ends where {what} is expected; is it truncated?")
-        if not (word.isascii() and word.isdigit() and len(word) < 19 and int(word) >= low):
-            raise InputError(f"{name}: {what} is {word[:20]!r}; expected a whole number >= {low}.")
-        return int(word)
+        values = []
+        for word in part:
+            try:
+                values.append(read(word))
+            except ValueError:
+                values.append(-1)
+            if not low <= values[-1] < np.inf:
+                expected = "a whole number" if read is int else "a finite weight"
+                raise InputError(f"{name}: {what} is {word[:20]!r}; expected {expected} >= {low}.")
+        return values
 
-    n_variables = number("the number of variables", 1)
-    states = [number(f"the number of states of variable {i}", 2) for i in _limited(n_variables, len(text))]
+    (n_variables,) = take("the number of variables", int, low=1)
+    states = take("the number of states of a variable", int, n_variables, 2)
+    (n_functions,) = take("the number of functions", int)
     scopes = []
-    for k in _limited(number("the number of functions"), len(text)):
-        size = number(f"the number of variables of function {k}")
-        scope = tuple(number(f"a variable of function {k}") for _ in _limited(size, len(text)))
+    for k in range(n_functions):
+        (size,) = take(f"the number of variables of function {k}", int)
+        scope = tuple(take(f"a variable of function {k}", int, size))
         if len(set(scope)) != len(scope) or any(i >= n_variables for i in scope):
             raise InputError(f"{name}: function {k} is on {scope}; expected distinct variables 0..{n_variables - 1}.")
         scopes.append(scope)
     functions = []
     for k, scope in enumerate(scopes):
-        size = number(f"the number of entries of function {k}")
+        (size,) = take(f"the number of entries of function {k}", int)
         expected = int(np.prod([states[i] for i in scope], dtype=float))
         if size != expected:
             raise InputError(f"{name}: function {k} has {size} entries, its variables have {expected} configurations.")
-        functions.append((scope, np.array([_entry(words, k, name) for _ in _limited(size, len(text))])))
+        functions.append((scope, np.array(take(f"an entry of function {k}", float, size))))
     if (word := next(words, None)) is not None:
         raise InputError(f"{name}: {word[:20]!r} after the last function; is the number of functions right?")
     return states, functions
-
-
-def _limited(count: int, available: int) -> Iterable[int]:
-    """0..count-1, cut short where the file cannot hold so many entries: reading then fails at the file's end."""
-    return range(min(count, available + 1))
-
-
-def _entry(words: Iterator[str], k: int, name: str) -> float:
-    word = next(words, None)
-    if word is None:
-        raise InputError(f"{name}: the file ends inside function {k}; is it truncated?")
-    try:
-        value = float(word)
-    except ValueError:
-        value = np.nan
-    if not (np.isfinite(value) and value >= 0):
-        raise InputError(f"{name}: function {k} holds {word[:20]!r}; expected a finite weight >= 0.")
-    return value
-
-
-EXPORT_FORMATS = ("graphml", "uai", "dimod", "edges")
 
 
 def edge_table(model: Model, values: np.ndarray) -> pd.DataFrame:

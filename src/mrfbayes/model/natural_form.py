@@ -77,11 +77,7 @@ def node_levels(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def dense_layout(model: Model) -> DenseLayout | None:
     """The field in natural parameters; None where its couplings are neither all scores nor all agreements."""
-    for coupling in (PRODUCT_FORM, AGREEMENT_FORM):
-        made = _layout(model, coupling)
-        if made is not None:
-            return made
-    return None
+    return _layout(model, PRODUCT_FORM) or _layout(model, AGREEMENT_FORM)
 
 
 def _layout(model: Model, coupling: str) -> DenseLayout | None:
@@ -109,15 +105,11 @@ def _layout(model: Model, coupling: str) -> DenseLayout | None:
             for axis, along in enumerate(_margins(weight)):
                 for state in range(1, along.size):
                     triplets.append((offset[group.scope[:, axis]] + state - 1, parameter, float(along[state])))
-    kept = [(row, column, np.full(row.size, value)) for row, column, value in triplets if value]
-    row, column, value = (np.concatenate(part) for part in zip(*kept, strict=True)) if kept else _no_triplets()
+    kept = [(np.full(row.size, value), row, column) for row, column, value in triplets if value]
+    none = (np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    value, row, column = (np.concatenate(part) for part in zip(none, *kept, strict=True))
     forward = coo_array((value, (row, column)), shape=(int(offset[-1]), model.n_parameters)).tocsr()
     return DenseLayout(coupling, states, model.edges, offset, constant, forward)
-
-
-def _no_triplets() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    nothing = np.zeros(0, dtype=np.int64)
-    return nothing, nothing, np.zeros(0)
 
 
 def _split(table: np.ndarray, coupling: str) -> tuple[float, np.ndarray] | None:

@@ -28,7 +28,6 @@ except ImportError:
 
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
     from sklearn.utils import Tags
 
@@ -245,15 +244,16 @@ class MarkovField(DensityMixin, BaseEstimator):
             draws = [np.exp(conditional_log_probabilities(self.model_, w, rows)) for w in self._draws()]
             mean, places = np.mean(draws, axis=0), self._places(self._names())
             return np.concatenate([mean[:, place, : len(self.labels_[place])] for place in places], axis=1)
-        x, names = self._checked(X, may_miss=True), self._names()
-        states = self._states(x, without=self.masked_)
-        places = self._places(names)
-        order = {self.model_.nodes[place]: j for j, place in enumerate(places)}
-        given = [node for node in self.model_.nodes if order[node] not in self.masked_]
-        table = self._as_labels(states, given)
-        predicted = self.posterior_.predict(table, given, draws=self.prediction_draws, rng=0, progress=False)
-        wanted = [self.model_.nodes[places[j]] for j in self.masked_]
-        return np.concatenate([np.asarray(predicted[node]) for node in wanted], axis=1)
+        states, places = self._states(self._checked(X, may_miss=True), self.masked_), self._places(self._names())
+        masked = [places[j] for j in self.masked_]
+        given = {
+            node: np.array(labels)[states[:, place]]
+            for place, (node, labels) in enumerate(zip(self.model_.nodes, self.labels_, strict=True))
+            if place not in masked
+        }
+        options = {"draws": self.prediction_draws, "rng": 0, "progress": False}
+        predicted = self.posterior_.predict(given, list(given), **cast("Any", options))
+        return np.concatenate([np.asarray(predicted[self.model_.nodes[place]]) for place in masked], axis=1)
 
     def get_feature_names_out(self, input_features: Sequence[Hashable] | None = None) -> np.ndarray:
         """Return the names of the columns of `predict_proba`.
@@ -342,12 +342,6 @@ class MarkovField(DensityMixin, BaseEstimator):
         if (states == MISSING_CODE).any():
             raise InputError("X has missing cells; only masked columns may be missing.")
         return states
-
-    def _as_labels(self, states: np.ndarray, nodes: Sequence[str]) -> pd.DataFrame:
-        import pandas as pd
-
-        places = [self.model_.nodes.index(node) for node in nodes]
-        return pd.DataFrame({n: np.array(self.labels_[k])[states[:, k]] for n, k in zip(nodes, places, strict=True)})
 
     def _draws(self) -> np.ndarray:
         return evenly(self.posterior_.log_odds.reshape(-1, self.model_.n_parameters), self.prediction_draws)
