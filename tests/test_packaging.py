@@ -65,7 +65,8 @@ def test_workflows_may_only_read_and_run_what_people_run():
 def test_every_extra_that_a_message_names_is_one():
     named = set()
     for file in Path(mb.__file__).parent.rglob("*.py"):
-        named |= set(re.findall(r"mrfbayes\[(\w+)\]", file.read_text(encoding="utf-8")))
+        pattern = r'(?:mrfbayes\[|require_package\("\w+", ")(\w+)'
+        named |= set(re.findall(pattern, file.read_text(encoding="utf-8")))
     assert {"dask", "sklearn", "interop"} <= named <= set(PROJECT["optional-dependencies"])
 
 

@@ -244,7 +244,9 @@ def replacing_folder(path: PathName, names: Collection[str], argument: str = "fo
             with InterruptFlag():  # Ctrl-C waits until one of the two folders is in its place
                 _commit(target, part, old, names)
         except BaseException as error:
-            _name_unfinished(error, _set_aside(target, part))
+            kept = _set_aside(target, part)
+            if kept is not None and isinstance(error, (KeyboardInterrupt, InputError, OutputError, RuntimeError)):
+                error.args = (f"{error} What was finished is in {kept}.".strip(),)
             raise
 
 
@@ -296,9 +298,3 @@ def _set_aside(target: Path, part: Path) -> Path | None:
         kept = target.with_name(f"{target.name}-unfinished-{number}")
     os.rename(part, kept)
     return kept
-
-
-def _name_unfinished(error: BaseException, kept: Path | None) -> None:
-    """Add to the message where finished files are."""
-    if kept is not None and isinstance(error, (KeyboardInterrupt, InputError, OutputError, RuntimeError)):
-        error.args = (f"{error} What was finished is in {kept}.".strip(),)

@@ -141,7 +141,7 @@ class CodedTable:
         name = self._table.names[j]
         if self._schema is not None and name in self._schema.names:
             declared |= frozenset(self._schema[name].na_values)
-        return self._options.marks_for(name) | declared
+        return self._options.marks | self._options.marks_of.get(name, frozenset()) | declared
 
     def _read_coding(self, model: Model, chosen: Sequence[int]) -> tuple[Sequence[Variable], CodingFindings]:
         """The coding for a model after a pass over the rows, which names everything that stands against it."""

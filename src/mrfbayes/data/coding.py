@@ -176,24 +176,27 @@ def _by_states(column: Column, r: int, own: Variable | None, from_one: bool | No
 
 
 def _wrong_number(column: Column, own: Variable | None, r: int) -> str:
-    values = column.first if own is None else own.values
-    n, place = len(values), column.place(next(reversed(column.first), column.name))
+    n = len(column.first) if own is None else own.n_states
+    place = column.place(next(reversed(column.first), column.name))
+    shown = listed(column.first if own is None else own.values)
     if n > r:
-        states = f"set states={n} in the model (on the command line --states {column.name}={n})"
-        remedy = f"{states}, merge labels, or {leave_out(column.name)}"
+        remedy = f"set states={n} in the model (on the command line --states {column.name}={n}), or merge labels"
     else:
         remedy = f"list all {r} labels by {levels_advice(column.name)}" + (f", or set states={n}" if n > 1 else "")
-    return f"{place}: {n} labels ({listed(values)}) for {r} states of the model; {remedy}."
+    return f"{place}: {n} labels ({shown}) for {r} states of the model; {remedy}."
 
 
 def _not_a_state(column: Column, r: int) -> str:
     values = sorted(value for value in column.first if not isinstance(value, str))
-    if len(values) > r:
-        return _wrong_number(column, None, r)
+    n = len(values)
     outside = next((value for value in values if not 0 <= value < r), values[-1])
+    place = column.place(outside)
+    if n > r:
+        states = f"set states={n} in the model (on the command line --states {column.name}={n})"
+        what = f"{n} distinct values ({listed(values)}) for {r} states"
+        return f"{place}: {what}; {states}, merge values, or {leave_out(column.name)}."
     what = f"value {outside:g} is not among the states 0..{r - 1}, or it is not clear whether they count from 0 or 1"
-    remedy = f"list the levels by {levels_advice(column.name)}, or set states= in the model"
-    return f"{column.place(outside)}: {what}; {remedy}."
+    return f"{place}: {what}; list the levels by {levels_advice(column.name)}, or set states= in the model."
 
 
 def _refuse_orders(model: Model, columns: Sequence[Column], variables: Sequence[Variable], problems: Problems) -> None:

@@ -40,10 +40,6 @@ class CodingOptions:
     marks: frozenset[Value] = frozenset()
     marks_of: Mapping[str, frozenset[Value]] = field(default_factory=dict)
 
-    def marks_for(self, name: str) -> frozenset[Value]:
-        """Values of a column that mark missing cells."""
-        return self.marks | self.marks_of.get(name, frozenset())
-
     def levels_for(self, column: Column) -> tuple[Value, ...] | None:
         """The levels that were given for a column: its own, or the shared ones where it holds some of them."""
         if column.name in self.levels_of:
@@ -271,7 +267,7 @@ def _typed(column: Column, kind: Kind | None) -> Variable:
 def _labelled(column: Column, kind: Kind | None, found: CodingFindings) -> Variable | None:
     """Texts: in a known order, or nominal."""
     labels = [str(value) for value in in_order(column.first)]
-    is_identifier = len(labels) == column.n_observed and len(labels) > ORDINAL_LEVELS
+    is_identifier = len(labels) == column.counts.total() and len(labels) > ORDINAL_LEVELS
     if is_identifier or (kind is None and len(labels) > NOMINAL_LABELS):
         found.problems.add(too_many(column))
         return None

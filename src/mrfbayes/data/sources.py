@@ -38,7 +38,7 @@ def open_source(x: object, delimiter: str | None = None, sheet: str | int | None
     if delimiter is not None or sheet is not None:
         name, value = ("delimiter", delimiter) if sheet is None else ("sheet", sheet)
         raise InputError(f"{name} = {value!r} is for files; x is a {type(x).__name__}: leave it out.")
-    if is_collection(x):
+    if hasattr(x, "__dask_graph__") and any(kind.__module__.split(".")[0] == "dask" for kind in type(x).__mro__):
         return DaskTable(x)
     if type(x).__module__.split(".")[0] == "xarray" and hasattr(x, "dims") and not hasattr(x, "data_vars"):
         x, names = _named_axes(cast("xr.DataArray", x))
@@ -197,11 +197,6 @@ def _by_name(row: object) -> Mapping[str, object] | None:
     return named if isinstance(named, Mapping) and all(isinstance(name, str) for name in named) else None
 
 
-def is_collection(x: object) -> bool:
-    """Whether ``x`` is an array or a data frame of Dask."""
-    return hasattr(x, "__dask_graph__") and any(kind.__module__.split(".")[0] == "dask" for kind in type(x).__mro__)
-
-
 class DaskTable(Source):
     """A Dask data frame or array (n, d); rows are numbered from 0 in each partition, which messages name."""
 
@@ -228,7 +223,7 @@ class DaskTable(Source):
             parts = self._x.rechunk({1: -1})[:, list(columns)].to_delayed().ravel()
         for number, part in enumerate(parts):
             for batch in open_source(part.compute()).batches(range(len(columns)), problems):
-                yield Batch(batch.columns, batch.rows, f"x, partition {number}")
+                yield batch._replace(where=f"x, partition {number}")
 
 
 def widened(source: Source, row: str, column: str, value: str) -> dict[str, np.ndarray]:
@@ -274,8 +269,18 @@ class SeveralTables(Source):
         first = self._tables[0]
         self.where = f"{first.where} and {len(self._tables) - 1} more"
         self.names, self.n_columns = first.names, first.n_columns
+        same = "files of one data set have the same columns"
         for other in self._tables[1:]:
-            _check_alike(first, other)
+            if (first.names is None) != (other.names is None):
+                without = other.where if other.names is None else first.where
+                raise InputError(
+                    f"{without}: no header, but another file of the data set has one; add a line of names."
+                )
+            if first.names is None and first.n_columns != other.n_columns:
+                sizes = f"{other.where} has {other.n_columns} columns, {first.where} has {first.n_columns}"
+                raise InputError(f"{sizes}: {same}.")
+            if absent := [name for name in first.names or () if name not in (other.names or ())]:
+                raise InputError(f"{other.where}: no column {absent[0]!r}, which {first.where} has: {same}.")
 
     def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
         """What the types of all files say together: the levels of the first that has them all, if they are ordered."""
@@ -288,7 +293,7 @@ class SeveralTables(Source):
         """The chosen columns of every table in turn."""
         for table in self._tables:
             for batch in table.batches([self._place(table, j) for j in columns], problems):
-                yield Batch(batch.columns, batch.rows, table.where)
+                yield batch._replace(where=table.where)
 
     def codebook(self, j: int) -> Codebook | None:
         """That of the first file."""
@@ -297,18 +302,6 @@ class SeveralTables(Source):
     def _place(self, table: Source, j: int) -> int:
         """Column ``j`` of the first table in another one."""
         return j if self.names is None or table.names is None else table.names.index(self.names[j])
-
-
-def _check_alike(first: Source, other: Source) -> None:
-    same = "files of one data set have the same columns"
-    if (first.names is None) != (other.names is None):
-        without = other.where if other.names is None else first.where
-        raise InputError(f"{without}: no header, but another file of the data set has one; add a line of names.")
-    if first.names is None and first.n_columns != other.n_columns:
-        raise InputError(f"{other.where} has {other.n_columns} columns, {first.where} has {first.n_columns}: {same}.")
-    absent = [name for name in first.names or () if name not in (other.names or ())]
-    if absent:
-        raise InputError(f"{other.where}: no column {absent[0]!r}, which {first.where} has: {same}.")
 
 
 IMAGES = {".png", ".npy"}

@@ -188,16 +188,6 @@ RETAINED_BYTES = 1 << 30  # packed observations kept for later use; beyond this 
 _ROW_SEED = 20_2404  # which rows are kept must not depend on the user's seed: same data, same statistics
 
 
-def kept_rows(n_nodes: int) -> int:
-    """How many of the observed rows are kept as they are."""
-    return int(np.clip(KEPT_BYTES // n_nodes, 64, KEPT_ROWS))
-
-
-def chunk_rows(n_nodes: int) -> int:
-    """Rows per chunk: a multiple of 64."""
-    return int(np.clip(CHUNK_BYTES // n_nodes // 64 * 64, 64, CHUNK_ROWS))
-
-
 class Tally:
     """Sums of a stream of coded rows; see `add` and `finish`."""
 
@@ -212,7 +202,7 @@ class Tally:
         self.dense: DenseCells | None = None
         self._digest = hashlib.sha256(b"mrfbayes data 1")
         self._retained = 0
-        self._size = chunk_rows(model.n_nodes)
+        self._size = int(np.clip(CHUNK_BYTES // model.n_nodes // 64 * 64, 64, CHUNK_ROWS))  # rows of a chunk
         self._pending: list[tuple[np.ndarray, np.ndarray | None]] = []
         self._n_pending = 0
         self._sample = _RowSample(model.n_nodes)
@@ -305,12 +295,12 @@ class _RowSample:
     """
 
     def __init__(self, n_nodes: int) -> None:
-        self._room = kept_rows(n_nodes) + 1
+        self._size = int(np.clip(KEPT_BYTES // n_nodes, 64, KEPT_ROWS)) + 1
         self._random = np.random.Generator(np.random.SFC64(_ROW_SEED))
-        self._time = np.full(self._room, np.inf)  # infinite: a free place
-        self._weight = np.ones(self._room)
-        self._index = np.zeros(self._room, dtype=np.int64)
-        self._rows = np.empty((self._room, n_nodes), dtype=np.uint8)
+        self._time = np.full(self._size, np.inf)  # infinite: a free place
+        self._weight = np.ones(self._size)
+        self._index = np.zeros(self._size, dtype=np.int64)
+        self._rows = np.empty((self._size, n_nodes), dtype=np.uint8)
         self._seen = 0
 
     def add(self, rows: np.ndarray, weight: np.ndarray) -> None:
@@ -320,11 +310,11 @@ class _RowSample:
             with np.errstate(divide="ignore"):
                 time = time / weight
         early = np.flatnonzero(time < self._time.max())
-        kept = np.argpartition(np.concatenate([self._time, time[early]]), self._room - 1)[: self._room]
-        leaves = np.ones(self._room, dtype=bool)
-        leaves[kept[kept < self._room]] = False
+        kept = np.argpartition(np.concatenate([self._time, time[early]]), self._size - 1)[: self._size]
+        leaves = np.ones(self._size, dtype=bool)
+        leaves[kept[kept < self._size]] = False
         place = np.flatnonzero(leaves)
-        enters = early[np.sort(kept[kept >= self._room]) - self._room]
+        enters = early[np.sort(kept[kept >= self._size]) - self._size]
         self._time[place] = time[enters]
         self._weight[place] = weight[enters] if weight.size else 1.0
         self._index[place] = self._seen + enters
@@ -335,7 +325,7 @@ class _RowSample:
         """The kept rows in the order of the data, and the weight that each stands for."""
         used = np.flatnonzero(np.isfinite(self._time))
         weight = self._weight
-        if used.size == self._room:
+        if used.size == self._size:
             last = self._time.argmax()
             used, weight = used[used != last], weight / -np.expm1(-weight * self._time[last])
         used = used[np.argsort(self._index[used])]

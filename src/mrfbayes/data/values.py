@@ -118,11 +118,6 @@ class Column:
     strange: str = ""  # what is wrong with a value that is neither number nor text
 
     @property
-    def n_observed(self) -> int:
-        """Number of cells that are not missing."""
-        return self.counts.total()
-
-    @property
     def is_text(self) -> bool:
         """Whether any value is not a number."""
         return any(isinstance(value, str) for value in self.first)

@@ -39,8 +39,29 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, (int, float)) else repr(value)
 
 
-class _Shared:
-    """What all distributions have."""
+class _Named:
+    """A distribution is shown by its name and its parameters."""
+
+    def __str__(self) -> str:
+        name, values = type(self).__name__.lower(), [getattr(self, one.name) for one in fields(cast("Any", self))]
+        return f"{name}({', '.join(map(_short, values))})" if values else name
+
+
+@dataclass(frozen=True)
+class Uniform(_Named):
+    """Uniform on theta: on (0, 1) for a coin, on the simplex for a die.
+
+    See Also
+    --------
+    Logistic : The same on the log-odds of two outcomes.
+    Beta : Other shapes.
+
+    Examples
+    --------
+    >>> from mrfbayes import priors
+    >>> priors.parse("uniform")
+    Uniform()
+    """
 
     def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
         """Return kind and parameters of the distribution for a block.
@@ -57,35 +78,11 @@ class _Shared:
         parameters : list of float
             Its parameters.
         """
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        name, values = type(self).__name__.lower(), [getattr(self, one.name) for one in fields(cast("Any", self))]
-        return f"{name}({', '.join(map(_short, values))})" if values else name
-
-
-@dataclass(frozen=True)
-class Uniform(_Shared):
-    """Uniform on theta: on (0, 1) for a coin, on the simplex for a die.
-
-    See Also
-    --------
-    Logistic : The same on the log-odds of two outcomes.
-    Beta : Other shapes.
-
-    Examples
-    --------
-    >>> from mrfbayes import priors
-    >>> priors.parse("uniform")
-    Uniform()
-    """
-
-    def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
         return UNIFORM, [1.0] * n_outcomes(shape)
 
 
 @dataclass(frozen=True)
-class Beta(_Shared):
+class Beta(_Named):
     """Beta(a, b) distribution of the weight of the first outcome of a block with two outcomes.
 
     Parameters
@@ -111,13 +108,27 @@ class Beta(_Shared):
     b: float
 
     def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
+        """Return kind and parameters of the distribution for a block.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Rows and columns of the log-odds of the block.
+
+        Returns
+        -------
+        kind : int
+            Code of the distribution.
+        parameters : list of float
+            Its parameters.
+        """
         if n_outcomes(shape) != 2:
             raise InputError(f"beta prior on a block with {n_outcomes(shape)} outcomes: use Dirichlet.")
         return DIRICHLET, [_within(self.a, "beta: a", CONCENTRATIONS), _within(self.b, "beta: b", CONCENTRATIONS)]
 
 
 @dataclass(frozen=True)
-class Dirichlet(_Shared):
+class Dirichlet(_Named):
     """Dirichlet distribution of the weights of a block.
 
     Parameters
@@ -140,6 +151,20 @@ class Dirichlet(_Shared):
     concentration: float | tuple[float, ...]
 
     def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
+        """Return kind and parameters of the distribution for a block.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Rows and columns of the log-odds of the block.
+
+        Returns
+        -------
+        kind : int
+            Code of the distribution.
+        parameters : list of float
+            Its parameters.
+        """
         values, sides = self.concentration, n_outcomes(shape)
         full = list(values) if isinstance(values, (tuple, list, np.ndarray)) else [values] * sides
         if len(full) != sides:
@@ -148,7 +173,7 @@ class Dirichlet(_Shared):
 
 
 @dataclass(frozen=True)
-class _OnLogOdds(_Shared):
+class _OnLogOdds(_Named):
     """Independent priors on the log-odds w of a block."""
 
     location: float = 0.0
@@ -161,6 +186,20 @@ class _OnLogOdds(_Shared):
         raise NotImplementedError
 
     def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
+        """Return kind and parameters of the distribution for a block.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Rows and columns of the log-odds of the block.
+
+        Returns
+        -------
+        kind : int
+            Code of the distribution.
+        parameters : list of float
+            Its parameters.
+        """
         name = type(self).__name__.lower()
         location = _within(self.location, f"{name}: location", LOCATIONS)
         return self.kind, [location, _within(self.scale, f"{name}: scale", SCALES)]
@@ -259,7 +298,7 @@ class Logistic(_OnLogOdds):
 
 
 @dataclass(frozen=True)
-class Exchangeable(_Shared):
+class Exchangeable(_Named):
     """Normal distribution that is symmetric in all categories of nominal variables.
 
     Independent normals on all cells of the full table, double-centred. In log-odds w against a reference category the
@@ -287,6 +326,20 @@ class Exchangeable(_Shared):
     scale: float = 1.0
 
     def encode(self, shape: tuple[int, int]) -> tuple[int, list[float]]:
+        """Return kind and parameters of the distribution for a block.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Rows and columns of the log-odds of the block.
+
+        Returns
+        -------
+        kind : int
+            Code of the distribution.
+        parameters : list of float
+            Its parameters.
+        """
         scale = _within(self.scale, "exchangeable: scale", SCALES)
         if shape == (1, 1):
             return NORMAL, [0.0, scale]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,14 +46,10 @@ def _is(coupling: str, table: np.ndarray, is_score: bool) -> bool:
     return is_score == named_is_score and np.array_equal(table, named)
 
 
-@cache
-def _meanings() -> dict[str, dict[str, str]]:
-    return tomllib.loads(Path(__file__).with_name("wording.toml").read_text(encoding="utf-8"))
-
-
 def meaning(model: Model, scale: str) -> str:
     """What the parameters of an edge mean in ``scale``."""
-    by_coupling = _meanings()[scale]
+    texts = tomllib.loads(Path(__file__).with_name("wording.toml").read_text(encoding="utf-8"))
+    by_coupling: dict[str, str] = texts[scale]
     return by_coupling.get(coupling_of(model), by_coupling["other"])
 
 
