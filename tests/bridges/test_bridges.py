@@ -12,7 +12,7 @@ from pgmpy.models import DiscreteMarkovNetwork
 import mrfbayes as mb
 from mrfbayes import bridges
 from mrfbayes.exact.quantities import log_partition_w
-from mrfbayes.results.row_scores import row_log_weights
+from mrfbayes.results.predictability import row_log_weights
 
 RNG = np.random.default_rng(8)
 EDGES = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]

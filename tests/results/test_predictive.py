@@ -5,8 +5,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.results import predictive
-from mrfbayes.results.observed import second_neighbours, sum_bounds
-from mrfbayes.results.predictive import affordable_replicates, predictive_check
+from mrfbayes.results.predictive import affordable_replicates, predictive_check, second_neighbours, sum_bounds
 
 GRID = mb.grid(3, 3)
 

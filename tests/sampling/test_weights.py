@@ -28,7 +28,7 @@ from mrfbayes.methods.registry import REGISTRY
 from mrfbayes.model.natural_form import dense_layout
 from mrfbayes.particles.completions import typical_rows
 from mrfbayes.particles.ensembles import make_chains
-from mrfbayes.results.observed import observe
+from mrfbayes.results.predictive import observe
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4)]
 N = 300

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import mrfbayes as mb
 from mrfbayes.priors import Prior
-from mrfbayes.results import row_scores as scores
+from mrfbayes.results import predictability as scores
 from mrfbayes.sklearn import MarkovField
 from mrfbayes.sklearn.markov_field import classes, quantile_cuts
 

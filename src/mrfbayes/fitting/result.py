@@ -229,11 +229,8 @@ class Fit(CompositeResult):
         if place.exists() and not place.is_dir():
             raise InputError(f"path = {str(place)!r} is a file: name a folder.")
         findings = self.findings
-        frames: dict[str, pd.DataFrame] = {
-            "summary": findings.posterior.summary(scale=findings.scale),
-            "edges": findings.edges,
-            "nodes": findings.nodes,
-        }
+        summary = findings.posterior.summary(scale=findings.scale)
+        frames: dict[str, pd.DataFrame] = {"summary": summary, "edges": findings.edges, "nodes": findings.nodes}
         if self.model.n_nodes <= MATRIX_NODES:
             frames["weights"] = self.weights()
         if findings.saturated is not None:

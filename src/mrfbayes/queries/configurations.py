@@ -19,7 +19,7 @@ from mrfbayes.exact.held import held_field
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
 from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points
-from mrfbayes.results.row_scores import row_log_weights
+from mrfbayes.results.predictability import row_log_weights
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,9 +23,8 @@ from mrfbayes.plots.layouts import is_lattice, positions
 from mrfbayes.plots.network import edge_rows, pull
 from mrfbayes.results.bayes_factors import edges_table, no_evidence
 from mrfbayes.results.centrality import coupling_draws
-from mrfbayes.results.observed import LEAST_ROWS
 from mrfbayes.results.posterior import Posterior
-from mrfbayes.results.predictive import PredictiveCheck, affordable_replicates, predictive_check
+from mrfbayes.results.predictive import LEAST_ROWS, PredictiveCheck, affordable_replicates, predictive_check
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.reruns import sensitivity_table, slab_rows
 from mrfbayes.structure.result import AVERAGED

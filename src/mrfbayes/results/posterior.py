@@ -21,9 +21,9 @@ from mrfbayes.results.bayes_factors import EdgeEvidence, edge_evidence, edges_ta
 from mrfbayes.results.centrality import WithCentrality
 from mrfbayes.results.covariates import WithCovariates
 from mrfbayes.results.imputation import WithMissingCells
-from mrfbayes.results.observed import ObservedAverages, observe
 from mrfbayes.results.predict import WithPrediction
 from mrfbayes.results.predictability import WithPredictability
+from mrfbayes.results.predictive import ObservedAverages, observe
 from mrfbayes.results.stored import Group, more_groups, restore
 from mrfbayes.targets.facts import RunFacts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,20 +16,25 @@ from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.base.types import DataLike
 from mrfbayes.data.border import counted
-from mrfbayes.data.statistics import count_states
+from mrfbayes.data.statistics import Statistics, count_states
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.exact.choice import predicted_seconds
+from mrfbayes.model.edges import pixels_of
 from mrfbayes.model.field import Model
+from mrfbayes.model.scales import coupling_of
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.simulate import choose_sampler, simulate
 from mrfbayes.particles.tables import cell_layout, make_ensemble
-from mrfbayes.results import observed as averages
 from mrfbayes.results.imputation import completion_of
-from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mrfbayes.results.posterior import Posterior
+
+MOST_PAIRS = 5_000
+SCORE_CLASSES = 20  # classes of the sum of a row
+LEAST_ROWS = 20  # observations below which single pairs, and sums of rows, are too few to compare distributions
 EXACT_SECONDS = 3.0  # on the reference machine: past that, replicates come from chains that go on from one to the next
 FIRST_SWEEPS = 300
 # Sweeps between replicates; of fewer observations than a word holds each sweep costs little.
@@ -130,15 +135,15 @@ def predictive_check(
     model, seed = posterior.model, seed_sequence(rng)
     completion = completion_of(posterior, data, "predictive_check", is_own=True)
     flat = posterior.draws.reshape(-1, model.n_parameters)
-    n_bytes = 8 * replicates * (model.n_parameters + averages.MOST_PAIRS + averages.SCORE_CLASSES)
+    n_bytes = 8 * replicates * (model.n_parameters + MOST_PAIRS + SCORE_CLASSES)
     require_memory(n_bytes, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     if completion is None:
         observed = _observed(posterior, data)
     else:
         first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
-        observed = averages.observe(model, count_states(model, first, completion.weights))
-    pairs = averages.unfitted_pairs(model, observed.n_rows if observed.pairs.size else 0)
+        observed = observe(model, count_states(model, first, completion.weights))
+    pairs = unfitted_pairs(model, observed.n_rows if observed.pairs.size else 0)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
     even = np.ones(n_rows)
@@ -146,14 +151,14 @@ def predictive_check(
     with Progress("predictive check", replicates, progress) as bar:
         for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
             budget().check("predictive check")
-            agreement, sums = averages.unfitted(model, y[:n_rows], even, pairs, observed.n_rows)
+            agreement, sums = unfitted(model, y[:n_rows], even, pairs, observed.n_rows)
             parts = (count_states(model, y).mean, agreement, sums[: observed.sums.size])
             values[k] = np.concatenate(parts)
             if completion is not None and k:
                 full = completion.at(model.chart.log_odds(flat[chosen[k]]), child(seed, "completed", k))
-                at[k] = averages.observe(model, count_states(model, full, completion.weights)).flat
+                at[k] = observe(model, count_states(model, full, completion.weights)).flat
             bar.update(k + 1)
-    return PredictiveCheck(_table(model, averages.statistic_names(model, observed), at, values), values)
+    return PredictiveCheck(_table(model, statistic_names(model, observed), at, values), values)
 
 
 def affordable_replicates(model: Model, n: float) -> int:
@@ -166,7 +171,7 @@ def affordable_replicates(model: Model, n: float) -> int:
     return int(np.clip(WANTED_VISITS / each, LEAST_REPLICATES, REPLICATES))
 
 
-def _observed(posterior: Posterior, data: object) -> averages.ObservedAverages:
+def _observed(posterior: Posterior, data: object) -> ObservedAverages:
     model = posterior.model
     if data is None:
         if posterior._observed is None:
@@ -175,7 +180,7 @@ def _observed(posterior: Posterior, data: object) -> averages.ObservedAverages:
     statistics = counted(model, data, posterior.schema)
     if statistics.digest != posterior.data_digest:
         raise InputError("data: not the data that this posterior was learned from.")
-    return averages.observe(model, statistics)
+    return observe(model, statistics)
 
 
 def _replicates(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
@@ -232,3 +237,136 @@ def _table(model: Model, names: list[str], at: np.ndarray, values: np.ndarray) -
     frame = pd.DataFrame(columns, index=pd.Index(names, name="statistic"))
     never = ~frame["fitted"] & ((at == 0) & (values == 0)).all(axis=0)  # sums that nobody has, nor could
     return frame[~never]
+
+
+# What a check compares: averages over the observations, so a file can hold them without holding anybody's answers.
+
+
+class ObservedAverages(NamedTuple):
+    """Averages over the observations.
+
+    Attributes
+    ----------
+    n : number of observations (or their total weight)
+    n_rows : observations that ``pairs`` and ``sums`` are worth: n, or fewer where only some of the rows were kept
+    fitted : (p,) counts of the model's own outcomes per observation
+    pairs : (k,) agreement of the pairs of nodes that share a neighbour but no edge; of few rows, as of a single image,
+        its average over all pairs of each direction
+    sums : (c,) share of the rows whose states sum to each value, or class of values; of few rows the mean state; empty
+        where sums mean nothing
+    shares : shares of all states of the first node, then of the second, and so on; empty where they are not known
+    """
+
+    n: float
+    n_rows: int
+    fitted: np.ndarray
+    pairs: np.ndarray
+    sums: np.ndarray
+    shares: np.ndarray
+
+    @property
+    def flat(self) -> np.ndarray:
+        """What a predictive check compares, in the order of `statistic_names`."""
+        return np.concatenate([self.fitted, self.pairs, self.sums])
+
+
+def observe(model: Model, statistics: Statistics) -> ObservedAverages:
+    """The averages of counted data; without rows the fitted ones alone."""
+    n_rows = max(1, round(statistics.n_kept)) if len(statistics.rows) else 0
+    extra = unfitted(model, statistics.rows, statistics.row_weights, unfitted_pairs(model, n_rows), n_rows)
+    return ObservedAverages(statistics.n, n_rows, statistics.mean, *extra, _shares(model, statistics))
+
+
+class PairClasses(NamedTuple):
+    """Pairs of nodes (k, 2), the class of each (k,), and what the classes are called; each pair is one by default."""
+
+    pairs: np.ndarray
+    of: np.ndarray
+    names: list[str]
+
+
+def unfitted_pairs(model: Model, n_rows: int) -> PairClasses:
+    """Pairs that share a neighbour but no edge; where rows are few all of one direction are a class."""
+    pairs = second_neighbours(model.edges, model.n_nodes) if n_rows else np.zeros((0, 2), dtype=np.int64)
+    if n_rows >= LEAST_ROWS or not len(pairs):
+        return PairClasses(pairs, np.arange(len(pairs)), [f"{model.nodes[u]} = {model.nodes[v]}" for u, v in pairs])
+    place = pixels_of(model.nodes)
+    if place is None:
+        return PairClasses(pairs, np.zeros(len(pairs), dtype=np.int64), ["agreement of second neighbours"])
+    step = place[pairs[:, 1]] - place[pairs[:, 0]]
+    if model.grid_shape is not None:  # around a periodic border
+        step = np.where(np.abs(step) > 2, step - np.sign(step) * np.array(model.grid_shape), step)
+    back = (step[:, 0] < 0) | ((step[:, 0] == 0) & (step[:, 1] < 0))
+    steps, of = np.unique(np.where(back[:, None], -step, step), axis=0, return_inverse=True)
+    return PairClasses(pairs, of.ravel(), [f"agreement at ({down}, {right})" for down, right in steps.tolist()])
+
+
+def _shares(model: Model, statistics: Statistics) -> np.ndarray:
+    if statistics.node_part is None:
+        return np.zeros(0)
+    part = np.asarray(statistics.node_part, dtype=float) / statistics.n
+    return np.stack([1 - part, part], axis=1).ravel() if model.is_binary else part
+
+
+def unfitted(
+    model: Model, rows: np.ndarray, weights: np.ndarray, classes: PairClasses, n_rows: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Agreement of the pairs of each class, and the distribution of the sums of the rows (k, d) of ``weights`` (k,).
+
+    ``n_rows`` tells whether they are few; see `ObservedAverages`.
+    """
+    pairs, agreement = classes.pairs, np.zeros(0)
+    total = max(weights.sum(), 1e-300)  # divided by last: ties of whole weights stay ties
+    if len(pairs):
+        agreement = weights @ (rows[:, pairs[:, 0]] == rows[:, pairs[:, 1]]) / total
+        agreement = np.bincount(classes.of, agreement) / np.bincount(classes.of)
+    has_sums = model.n_nodes > 1 and (model.is_binary or coupling_of(model) == "score")
+    if not len(rows) or not has_sums:
+        return agreement, np.zeros(0)
+    if n_rows < LEAST_ROWS:
+        return agreement, np.array([weights @ rows.sum(axis=1, dtype=np.int64) / (total * rows.shape[1])])
+    bounds = sum_bounds(model)
+    place = np.searchsorted(bounds, rows.sum(axis=1, dtype=np.int64), side="right") - 1
+    return agreement, np.bincount(place, weights, minlength=bounds.size - 1) / total
+
+
+def sum_bounds(model: Model) -> np.ndarray:
+    """(c + 1,) first sum of every class, and the first that no row can have."""
+    most = int((model.states - 1).sum())
+    width = -(-(most + 1) // SCORE_CLASSES)
+    return np.append(np.arange(0, most + 1, width), most + 1)
+
+
+def statistic_names(model: Model, observed: ObservedAverages) -> list[str]:
+    """Names of `ObservedAverages.flat`: parameters, "a = b" for agreeing pairs, "sum 3" or "sum 3 to 5" for sums.
+
+    Of few rows: parameters, "agreement at (1, 1)" for the pairs of one direction, and "mean state".
+    """
+    names = list(model.parameters)
+    if observed.pairs.size:
+        names += unfitted_pairs(model, observed.n_rows).names
+    if observed.n_rows < LEAST_ROWS:
+        names += ["mean state"] * observed.sums.size
+    elif observed.sums.size:
+        bounds = sum_bounds(model)
+        ends = zip(bounds[:-1].tolist(), (bounds[1:] - 1).tolist(), strict=True)
+        names += [f"sum {low}" if low == high else f"sum {low} to {high}" for low, high in ends]
+    return names
+
+
+def second_neighbours(edges: np.ndarray, n_nodes: int, limit: int = MOST_PAIRS) -> np.ndarray:
+    """(k, 2) pairs that share a neighbour but no edge, at most ``limit`` of them."""
+    if len(edges) == n_nodes * (n_nodes - 1) // 2:
+        return np.zeros((0, 2), dtype=np.int64)
+    both = np.concatenate([edges, edges[:, ::-1]])
+    both = both[np.lexsort(both.T[::-1])]
+    offset = np.searchsorted(both[:, 0], np.arange(n_nodes + 1))
+    found: set[tuple[int, int]] = set()
+    for node in range(n_nodes):  # sets are made as they are needed: a field of a million nodes is left early
+        ordered = both[offset[node] : offset[node + 1], 1].tolist()
+        for i, a in enumerate(ordered):
+            near = set(both[offset[a] : offset[a + 1], 1].tolist())
+            found |= {(a, b) for b in ordered[i + 1 :] if b not in near}
+        if len(found) >= limit:
+            break
+    return np.array(sorted(found)[:limit], dtype=np.int64).reshape(-1, 2)

@@ -28,8 +28,8 @@ from mrfbayes.model.result import StoredFields, read_seed
 from mrfbayes.model.schema import Schema
 from mrfbayes.priors import read_prior, stored_prior
 from mrfbayes.results.bayes_factors import EdgeEvidence, edge_blocks, needs_rows
-from mrfbayes.results.observed import LEAST_ROWS, ObservedAverages, statistic_names
 from mrfbayes.results.predictability import PREDICTABILITY_COLUMNS
+from mrfbayes.results.predictive import LEAST_ROWS, ObservedAverages, statistic_names
 from mrfbayes.targets.corrected import WeightedProposals
 from mrfbayes.targets.facts import RunFacts
 

@@ -15,8 +15,7 @@ from mrfbayes.data.data import Data
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
 from mrfbayes.particles.simulate import simulate
-from mrfbayes.results.predictability import evenly
-from mrfbayes.results.row_scores import conditional_log_probabilities, row_scores, score_kind
+from mrfbayes.results.predictability import conditional_log_probabilities, evenly, row_scores, score_kind
 from mrfbayes.sampling.sample import sample
 
 try:
