@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import mrfbayes as mb
 from mrfbayes.base.blas import one_blas_thread
-from mrfbayes.base.views import with_own_workspace
+from mrfbayes.base.types import with_own_workspace
 from mrfbayes.engines.registry import ENGINE_ROWS
 from mrfbayes.estimation.problem import Problem
 from mrfbayes.kernels.run.target import log_likelihoods

@@ -8,6 +8,7 @@ before anything is computed: a run must not find out at its end that it cannot k
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
 import shutil
@@ -15,11 +16,10 @@ import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from mrfbayes.base.errors import InputError, OutputError
 from mrfbayes.base.interrupts import InterruptFlag
-from mrfbayes.base.locks import locked
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _TRIAL_BYTES = 4096  # a full disk still takes an empty file
@@ -298,3 +298,54 @@ def _set_aside(target: Path, part: Path) -> Path | None:
         kept = target.with_name(f"{target.name}-unfinished-{number}")
     os.rename(part, kept)
     return kept
+
+
+def hold(file: IO[bytes] | io.FileIO) -> None:
+    """Lock an open file until it is closed; an `OSError` where another process holds it."""
+    if os.name == "nt":
+        import msvcrt
+
+        place = file.tell()
+        file.seek(0x7FFF_0000)  # a lock there is in nobody's way: on Windows locked bytes cannot be read
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        finally:
+            file.seek(place)
+        return
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str], what: str, remove: bool = False) -> Iterator[None]:
+    """Hold the lock file ``path`` while the block runs.
+
+    ``what`` names what it guards, for the message; ``remove`` deletes the file at the end.
+    """
+    while True:
+        try:
+            file = open(path, "ab")  # noqa: SIM115
+        except OSError as error:
+            raise InputError(f"{what}: cannot be written ({error.strerror}): choose another place.") from None
+        with file:
+            try:
+                hold(file)
+            except OSError:
+                raise InputError(f"{what} is in use by another process: choose another, or wait for it.") from None
+            if not _is_at(file, path):
+                continue  # its last holder removed it meanwhile
+            try:
+                yield
+            finally:
+                if remove:
+                    with suppress(OSError):
+                        os.unlink(path)
+            return
+
+
+def _is_at(file: IO[bytes], path: str | os.PathLike[str]) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False

@@ -23,9 +23,8 @@ class InterruptFlag:
         self.raised = False
         self._is_allowed = False
         self._previous: Handler = None
-        self._active = threading.current_thread() is threading.main_thread() and signal.getsignal(
-            signal.SIGINT
-        ) not in (signal.SIG_IGN, None)
+        is_main = threading.current_thread() is threading.main_thread()
+        self._active = is_main and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None)
 
     def _raise(self, number: int, frame: FrameType | None) -> None:
         if self.raised or self._is_allowed:

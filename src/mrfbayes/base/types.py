@@ -1,8 +1,16 @@
-"""Types of the arguments that many public functions take."""
+"""Types of the arguments that many public functions take, and of what compiled code is given.
+
+A view is a NamedTuple of arrays and numbers, whose type tells Numba which kernel to take. It is shared by chains and
+threads. The arrays that kernels write to are annotated as `Workspace`, and whoever runs a kernel first takes
+`with_own_workspace`: evaluation is re-entrant, because nothing that is written to is shared.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from mrfbayes.model.ising import Ising
     from mrfbayes.model.schema import Label
     from mrfbayes.priors import CompiledFunction, Custom
+
 
 DataLike: TypeAlias = (
     "Data | Statistics | ArrayLike | DataFrame | PathLike[str] | Mapping[str, ArrayLike] | Sequence[PathLike[str]]"
@@ -78,3 +87,29 @@ Method = Literal[
 ]  # fmt: skip
 Scale = Literal["theta", "log-odds", "ising"]
 Coupling = Literal["agreement", "both-one", "score", "table"]
+
+
+Workspace: TypeAlias = np.ndarray  # the annotation of a view's field that kernels write to
+
+
+class View(Protocol):
+    """Any such NamedTuple."""
+
+    @property
+    def _replace(self) -> Callable[..., Self]:
+        """Makes one with some of its parts replaced."""
+
+
+AnyView = TypeVar("AnyView", bound=View)
+
+
+def with_own_workspace(view: AnyView) -> AnyView:
+    """``view`` with copies of all arrays that kernels write to, in nested views as well; the others are shared."""
+    parts: dict[str, object] = {}
+    for name, kind in type(view).__annotations__.items():
+        part = getattr(view, name)
+        if getattr(kind, "__forward_arg__", kind) == "Workspace":  # annotations are texts in all files of views
+            parts[name] = part.copy()
+        elif hasattr(part, "_fields"):
+            parts[name] = with_own_workspace(part)
+    return view._replace(**parts)

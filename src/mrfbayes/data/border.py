@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mrfbayes.base.checks import numbers
 from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import InputError, MRFWarning, Problems, warn_user
 from mrfbayes.data.coding import check_same_coding, is_plain
@@ -104,27 +103,6 @@ class CovariateStatistics(Statistics):
                 count_states(self.model.base, self.states[self.group == g], self.weight[self.group == g])
                 for g in range(self.design.n_fields)
             ]
-
-
-def checked(given: Mapping[str, object], n: int, d: int) -> dict[str, np.ndarray]:
-    """The covariates as arrays (n,) or (n, d), without missing values."""
-    found = {}
-    for name, values in given.items():
-        array = numbers(f"covariates[{name!r}]", values)
-        if array.ndim and array.size == d and array.shape[0] != n:
-            array = array.reshape(1, d)  # one image
-        array = array.reshape(len(array), -1) if array.ndim > 1 else array
-        if array.shape == (1, d) and n > 1:
-            array = np.broadcast_to(array, (n, d))
-        if array.shape not in ((n,), (n, d)):
-            has = f"covariates[{name!r}] has shape {array.shape}"
-            raise InputError(f"{has}: give a value for each of {n} rows, or for each of their {d} cells.")
-        bad = np.argwhere(~np.isfinite(array))
-        if bad.size:
-            place = f"row {int(bad[0][0]) + 1}"
-            raise InputError(f"covariates: {name!r} has no finite value in {place}: fill it in, or drop the row.")
-        found[str(name)] = array
-    return found
 
 
 def count_covariates(model: CovariateModel, data: Data) -> CovariateStatistics:

@@ -18,6 +18,7 @@ from mrfbayes.data.coding import Encoder, UnknownValueError
 from mrfbayes.data.deciding import read_options
 from mrfbayes.data.reading import (
     RoleTable,
+    check_covariates,
     choose_columns,
     match_columns,
     plain_values,
@@ -221,12 +222,9 @@ class Data(CodedTable):
     @property
     def group_labels(self) -> tuple[str, ...]:
         """Names of the groups, sorted; empty where there are none."""
-        group, names = self._table.group, set[str]()
-        if isinstance(group, np.ndarray):
-            return tuple(sorted(set(group.tolist())))
-        for _, _, labels in () if group is None else self._table.pieces([], Problems()):
-            names |= set(labels if labels is not None else ())
-        return tuple(sorted(names))
+        pieces = self._table.pieces([], Problems()) if isinstance(self._table.group, int) else ()
+        parts = [self._table.group] if isinstance(self._table.group, np.ndarray) else [labels for *_, labels in pieces]
+        return tuple(sorted({label for part in parts if part is not None for label in part.tolist()}))
 
     @property
     def covariates(self) -> np.ndarray | None:
@@ -247,11 +245,11 @@ class Data(CodedTable):
     @property
     def covariate_values(self) -> dict[str, np.ndarray]:
         """The covariates by name, (n,) with a value per row or (n, d) with one per cell; none is missing."""
-        from mrfbayes.data.border import checked
-
         columns = self.covariates
         known = {} if columns is None else {self._table.names[j]: columns[:, k] for k, j in enumerate(self._covariates)}
-        return checked({**known, **self._given}, self.n_rows, len(self._chosen)) if known or self._given else {}
+        return (
+            check_covariates({**known, **self._given}, self.n_rows, len(self._chosen)) if known or self._given else {}
+        )
 
     @property
     def variables(self) -> pd.DataFrame:

@@ -83,7 +83,9 @@ class DelimitedFile(Source):
                 )
         self.n_columns = len(cells)
         first = list(map(_with_point, cells)) if self._has_decimal_commas else cells
-        self.has_header = not _all_numbers(first) or _are_numbered_columns(cells)
+        counted = [list(map(str, range(start, start + len(cells)))) for start in (0, 1)]  # further than any scale goes
+        is_counted = len(cells) > NUMBERED_COLUMNS and cells in counted
+        self.has_header = not _all_numbers(first) or is_counted
         self.names = tuple(cells) if self.has_header else None
         check_columns(self.names or (), place)
 
@@ -291,14 +293,6 @@ def recognise_delimiter(lines: Sequence[bytes]) -> str:
 
 def _with_point(cell: str) -> str:
     return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
-
-
-def _are_numbered_columns(cells: Sequence[str]) -> bool:
-    """Whether a first line counts the columns, 0, 1, 2, ..., further than any scale goes."""
-    return len(cells) > NUMBERED_COLUMNS and cells in (
-        [*map(str, range(len(cells)))],
-        [*map(str, range(1, len(cells) + 1))],
-    )
 
 
 def _all_numbers(cells: Sequence[str]) -> bool:

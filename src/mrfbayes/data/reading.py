@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -228,3 +228,24 @@ def _refuse_absent(absent: Sequence[str], model: Model, source: Source, names: S
         hint = f" ({alike!r} looks the same, but is written {alike!a}, not {absent[0]!a})"
     what = f"no column for {len(absent)} of {model.n_nodes} nodes, {listed(absent)}{hint}"
     raise InputError(f"{source.where}: {what}: name the columns after the nodes.")
+
+
+def check_covariates(given: Mapping[str, object], n: int, d: int) -> dict[str, np.ndarray]:
+    """The covariates as arrays (n,) or (n, d), without missing values."""
+    found = {}
+    for name, values in given.items():
+        array = numbers(f"covariates[{name!r}]", values)
+        if array.ndim and array.size == d and array.shape[0] != n:
+            array = array.reshape(1, d)  # one image
+        array = array.reshape(len(array), -1) if array.ndim > 1 else array
+        if array.shape == (1, d) and n > 1:
+            array = np.broadcast_to(array, (n, d))
+        if array.shape not in ((n,), (n, d)):
+            has = f"covariates[{name!r}] has shape {array.shape}"
+            raise InputError(f"{has}: give a value for each of {n} rows, or for each of their {d} cells.")
+        bad = np.argwhere(~np.isfinite(array))
+        if bad.size:
+            place = f"row {int(bad[0][0]) + 1}"
+            raise InputError(f"covariates: {name!r} has no finite value in {place}: fill it in, or drop the row.")
+        found[str(name)] = array
+    return found

@@ -65,7 +65,7 @@ class IncompleteRows:
 
     def digest(self, complete: str) -> str:
         """SHA-256 of these rows after those without missing cells, whose digest is ``complete``."""
-        known = hashlib.sha256(b"mrfbayes holes 1" + complete.encode())
+        known = hashlib.sha256(b"mrfbayes incomplete 1" + complete.encode())
         for array in (np.array(self.rows.shape, dtype="<i8"), self.rows, self.weight.astype("<f8")):
             known.update(np.ascontiguousarray(array).data)
         return known.hexdigest()

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.views import View, Workspace
+from mrfbayes.base.types import View, Workspace
 from mrfbayes.estimation.newton import ExactObjective
 from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.views import View, Workspace
+from mrfbayes.base.types import View, Workspace
 from mrfbayes.exact.clamped import Observed
 from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_w

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mrfbayes.base.views import View
+from mrfbayes.base.types import View
 from mrfbayes.estimation.problem import Problem as Problem
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import numpy as np
 
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.views import View, Workspace
+from mrfbayes.base.types import View, Workspace
 from mrfbayes.estimation.full_conditionals import Conditionals
 from mrfbayes.estimation.godambe import spread_ratio
 from mrfbayes.estimation.optimise import lbfgs, newton

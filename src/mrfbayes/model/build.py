@@ -91,11 +91,8 @@ def grid(
     ('0,0--0,1', '0,0--1,0', '0,1--1,1', '1,0--1,1')
     """
     rows, columns = whole("rows", rows), whole("columns", columns)
-    require_memory(
-        (NODE_BYTES + 2 * EDGE_BYTES) * rows * columns,
-        f"a grid of {rows:,} x {columns:,} nodes",
-        "use a smaller grid, or cut the image into pieces",
-    )
+    n_bytes, what = (NODE_BYTES + 2 * EDGE_BYTES) * rows * columns, f"a grid of {rows:,} x {columns:,} nodes"
+    require_memory(n_bytes, what, "use a smaller grid, or cut the image into pieces")
     inside = check_mask(mask, rows, columns)
     if isinstance(neighbours, (bool, float)) or neighbours not in (4, 8):
         raise InputError(f"neighbours = {neighbours!r}: choose 4 or 8.")
@@ -319,23 +316,17 @@ def _states(states: States, n_nodes: int, names: Sequence[str] | None) -> np.nda
     if isinstance(states, (str, bytes)) or not isinstance(states, Iterable):
         return np.full(n_nodes, check_states(states, "states"), dtype=np.int64)
     if isinstance(states, Mapping):
-        states = _states_by_name(states, names)
+        by_name = {str(name): r for name, r in states.items()}
+        if names is None:
+            raise InputError("states is a mapping, but the nodes of a grid are numbered: give a list, one per node.")
+        if differ := [name for name in (*by_name, *names) if (name in by_name) != (name in set(names))]:
+            what = f"node {differ[0]!r} has none" if differ[0] in names else f"no node is called {differ[0]!r}"
+            raise InputError(f"states: {what}; give one number per node.")
+        states = [by_name[name] for name in names]
     given = list(states)
     if len(given) != n_nodes:
         raise InputError(f"states has {len(given)} entries, the field has {n_nodes} nodes: give one per node.")
     return np.array([check_states(r, f"states[{i}]") for i, r in enumerate(given)], dtype=np.int64)
-
-
-def _states_by_name(states: Mapping[str, int], names: Sequence[str] | None) -> list[int]:
-    if names is None:
-        raise InputError("states is a mapping, but the nodes of a grid are numbered: give a list, one per node.")
-    given = {str(name): r for name, r in states.items()}
-    unknown = [name for name in given if name not in set(names)]
-    absent = [name for name in names if name not in given]
-    if unknown or absent:
-        what = f"no node is called {unknown[0]!r}" if unknown else f"node {absent[0]!r} has none"
-        raise InputError(f"states: {what}; give one number per node.")
-    return [given[name] for name in names]
 
 
 def model_of_schema(

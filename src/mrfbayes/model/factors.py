@@ -222,10 +222,9 @@ def number_blocks(
         )
         for key, where in zip(row, scope.tolist(), strict=True):
             block_names[number[key]] = str(key[1]) if key[0] == "tied" else "--".join(names[i] for i in where)
-    times = Counter(block_names)
-    seen: dict[str, int] = {}
+    times, seen = Counter(block_names), Counter[str]()
     for k, name in enumerate(block_names):
         if times[name] > 1:  # two untied factors on the same scope
-            seen[name] = seen.get(name, 0) + 1
+            seen[name] += 1
             block_names[k] = f"{name}#{seen[name]}"
     return groups, block_names

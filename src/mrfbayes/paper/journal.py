@@ -22,8 +22,7 @@ from types import TracebackType
 from typing import Any
 
 import mrfbayes as mb
-from mrfbayes.base.atomic_files import cannot_write, write_text
-from mrfbayes.base.locks import hold
+from mrfbayes.base.atomic_files import cannot_write, hold, write_text
 from mrfbayes.paper.tasks import Cell, CellOutcome
 
 JOURNAL, TIMINGS = "journal.jsonl", "timings.csv"

@@ -13,10 +13,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from mrfbayes.base.atomic_files import write_bytes, write_text
+from mrfbayes.base.atomic_files import locked, write_bytes, write_text
 from mrfbayes.base.digests import is_sealed
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.locks import locked
 from mrfbayes.base.types import Scale
 from mrfbayes.model.result import TIMING_KEYS, Result, StoredResult
 from mrfbayes.model.scales import scaled

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.random_streams import generator, kernel_state
-from mrfbayes.base.views import View, with_own_workspace
+from mrfbayes.base.types import View, with_own_workspace
 from mrfbayes.run.workers import Chunk, Metropolis, State
 
 if TYPE_CHECKING:

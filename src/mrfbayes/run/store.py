@@ -23,9 +23,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from mrfbayes.base.atomic_files import cannot_write, sync_folder
+from mrfbayes.base.atomic_files import cannot_write, hold, sync_folder
 from mrfbayes.base.errors import InputError, warn_user
-from mrfbayes.base.locks import hold
 
 MAGIC = b"mrfbayes checkpoint 1\n"
 _TAG = b"SEG\n"

@@ -14,7 +14,7 @@ import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError
-from mrfbayes.base.views import View, with_own_workspace
+from mrfbayes.base.types import View, with_own_workspace
 from mrfbayes.run.clusters import Workers
 from mrfbayes.run.pools import Job, make_pool
 

@@ -13,7 +13,7 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CalibrationError, calibrating
 from mrfbayes.base.random_streams import child, kernel_state
-from mrfbayes.base.views import with_own_workspace
+from mrfbayes.base.types import with_own_workspace
 from mrfbayes.calibration.full import DenseJoint, calibrate_proposals
 from mrfbayes.calibration.result import Calibration
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K

@@ -9,8 +9,7 @@ import numpy as np
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
-from mrfbayes.base.types import DataLike, Option, ThetaLike
-from mrfbayes.base.views import with_own_workspace
+from mrfbayes.base.types import DataLike, Option, ThetaLike, with_own_workspace
 from mrfbayes.coins.coin import CoinMarginal
 from mrfbayes.coins.die import DieMarginal
 from mrfbayes.data.border import counted

@@ -10,8 +10,7 @@ from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, seed_sequence
-from mrfbayes.base.types import DataLike, Option, PriorLike
-from mrfbayes.base.views import with_own_workspace
+from mrfbayes.base.types import DataLike, Option, PriorLike, with_own_workspace
 from mrfbayes.data.border import counted
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.methods.registry import REGISTRY, Row, check_options, method_row

@@ -20,8 +20,8 @@ from typing import IO, Any
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
+from mrfbayes.base.atomic_files import hold
 from mrfbayes.base.digests import is_sealed, seal
-from mrfbayes.base.locks import hold
 
 WAIT_SECONDS = 300.0  # past that, compile anyway: the other process may be stopped in a debugger
 POLL_SECONDS = 0.05

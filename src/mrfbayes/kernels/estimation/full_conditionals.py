@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from mrfbayes.base.views import Workspace
+from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.views import Workspace
+from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.planar_merge import contract, place_merged

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.views import Workspace
+from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.planar_inside import PlanarBuffers, inside
 from mrfbayes.kernels.exact.planar_merge import ORDER_ZERO

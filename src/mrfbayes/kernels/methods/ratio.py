@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from mrfbayes.base.views import Workspace
+from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.bits import popcount
 from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from mrfbayes.base.views import Workspace
+from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.views import Workspace
+from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.bits import spread_digits
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import exp, sigmoid

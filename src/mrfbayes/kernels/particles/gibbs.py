@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.views import Workspace
+from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.fastmath import sigmoid
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import next_word, sfc64

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.base.views import Workspace
+from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.particles.bitgibbs import FROM_THE_FIRST, block_streams

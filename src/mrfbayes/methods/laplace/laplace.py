@@ -20,7 +20,7 @@ import numpy as np
 
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
-from mrfbayes.base.views import Workspace
+from mrfbayes.base.types import Workspace
 from mrfbayes.exact.cost import exact_cost
 from mrfbayes.exact.quantities import fisher_information
 from mrfbayes.kernels.base.chart import log_odds_into

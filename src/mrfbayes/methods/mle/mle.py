@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.base.random_streams import child
-from mrfbayes.base.views import View, Workspace
+from mrfbayes.base.types import View, Workspace
 from mrfbayes.coins.induced import Induced, WeightedDraws
 from mrfbayes.exact.quantities import fisher_information
 from mrfbayes.kernels.base.contracts import implements, log_likelihood

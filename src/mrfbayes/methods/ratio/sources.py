@@ -8,7 +8,7 @@ import numpy as np
 
 from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.base.views import View
+from mrfbayes.base.types import View
 from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion

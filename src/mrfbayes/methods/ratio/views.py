@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from mrfbayes.base.views import View, Workspace
+from mrfbayes.base.types import View, Workspace
 from mrfbayes.kernels.base.contracts import implements, log_ratio, settle
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.methods.ratio import RatioData, lower_step
