@@ -13,7 +13,7 @@ from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.data.coding import Encoder, UnknownValueError, check_same_coding, fit_schema, refuse_unknown
 from mrfbayes.data.deciding import CodingFindings, CodingOptions, column_problem, decide, kind_of, refuse_unused_orders
 from mrfbayes.data.reading import RoleTable
-from mrfbayes.data.values import Batch, Column, Source, in_order, listed
+from mrfbayes.data.values import NO_CODEBOOK, Batch, Column, Source, in_order, listed
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 
@@ -66,9 +66,7 @@ class CodedTable:
                 raise InputError(f"{where}: every pixel is {greys[0]:g}; give states 0 and 1.")
             greys = (0.0, 1.0) if len(greys) == 1 else greys
             return [Variable(column.name, kind_of(len(greys)), greys) for column in columns]
-        books = {name: self._table.source.codebook(j) for j, name in enumerate(self._table.names)}
-        nominal = [(book := books[column.name]) is not None and book.is_nominal for column in columns]
-        return [decide(column, self._options, flag, found) for column, flag in zip(columns, nominal, strict=True)]
+        return [decide(column, self._options, found) for column in columns]
 
     def _with(self, **changes: object) -> Self:
         made = object.__new__(type(self))
@@ -91,7 +89,7 @@ class CodedTable:
                     raise InputError(f"{variable.name!r} has {labels}: set states={variable.n_states} in the model.")
             return variables, CodingFindings()
         source = self._table.source
-        is_typed = any(source.codebook(j) or source.categories(j)[0] is not None for j in chosen)
+        is_typed = any(source.codebook(j) != NO_CODEBOOK or source.categories(j)[0] is not None for j in chosen)
         if self._options == CodingOptions() and not is_typed:
             return None, CodingFindings()
         return self._read_coding(model, chosen)
@@ -136,9 +134,7 @@ class CodedTable:
         return marked
 
     def _marks(self, j: int) -> frozenset[float | str]:
-        book = self._table.source.codebook(j)
-        declared = frozenset() if book is None else book.missing
-        name = self._table.names[j]
+        name, declared = self._table.names[j], self._table.source.codebook(j).missing
         if self._schema is not None and name in self._schema.names:
             declared |= frozenset(self._schema[name].na_values)
         return self._options.marks | self._options.marks_of.get(name, frozenset()) | declared
@@ -226,8 +222,7 @@ class CodedTable:
     def _empty_column(self, j: int, source: Source, marked: Mapping[int, frozenset[float | str]] | None) -> Column:
         book = source.codebook(j)
         marks = self._marks(j) if marked is None else marked.get(j, frozenset())
-        texts = None if book is None else book.texts
-        return Column(self._table.names[j], source.where, *source.categories(j), texts or None, marks)
+        return Column(self._table.names[j], source.where, *source.categories(j), book.texts, marks, book.is_nominal)
 
     def _read_size(self) -> tuple[int, float]:
         if self._size is None:

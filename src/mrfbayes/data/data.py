@@ -247,9 +247,8 @@ class Data(CodedTable):
         """The covariates by name, (n,) with a value per row or (n, d) with one per cell; none is missing."""
         columns = self.covariates
         known = {} if columns is None else {self._table.names[j]: columns[:, k] for k, j in enumerate(self._covariates)}
-        return (
-            check_covariates({**known, **self._given}, self.n_rows, len(self._chosen)) if known or self._given else {}
-        )
+        given = {**known, **self._given}
+        return check_covariates(given, self.n_rows, len(self._chosen)) if given else {}
 
     @property
     def variables(self) -> pd.DataFrame:

@@ -138,9 +138,9 @@ class CodingFindings:
     notes: list[str] = field(default_factory=list)
 
 
-def decide(column: Column, options: CodingOptions, is_nominal: bool, found: CodingFindings) -> Variable | None:
+def decide(column: Column, options: CodingOptions, found: CodingFindings) -> Variable | None:
     """The coding of one column; None where it has none, which ``found`` then explains."""
-    kind = options.kinds.get(column.name) or ("nominal" if is_nominal else None)
+    kind = options.kinds.get(column.name) or ("nominal" if column.is_nominal else None)
     if text := column_problem(column):
         found.problems.add(text)
         return None
@@ -225,8 +225,7 @@ def _near_duplicates(column: Column) -> str:
 def _missing_code(column: Column) -> str:
     """Refuse numbers such as -99 beyond an otherwise compact scale, unless the file itself names them."""
     numbers = [value for value in column.first if not isinstance(value, str)]
-    named = column.texts or {}
-    rest = [value for value in numbers if value not in MISSING_NUMBERS or value in named]
+    rest = [value for value in numbers if value not in MISSING_NUMBERS or value in column.texts]
     if not rest or len(rest) == len(numbers) or column.categories is not None:
         return ""
     low, high = min(rest), max(rest)
@@ -293,7 +292,7 @@ def _numbered(column: Column, kind: Kind | None, found: CodingFindings) -> Varia
     """Whole numbers: two are binary, a few are ordinal with their distances."""
     values = sorted(value for value in column.first if not isinstance(value, str))
     low, high = int(values[0]), int(values[-1])
-    named = [code for code in column.texts or () if code not in column.marks]
+    named = [code for code in column.texts if code not in column.marks]
     if named:  # codes that the file names belong to the scale, whether they occur or not
         low, high = min(low, *map(int, named)), max(high, *map(int, named))
         values = sorted({*values, *named})

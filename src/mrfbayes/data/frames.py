@@ -13,7 +13,7 @@ import numpy as np
 
 from mrfbayes.base.checks import describe_bytes, require_package
 from mrfbayes.base.errors import CostError, InputError, Problems
-from mrfbayes.data.values import Batch, Codebook, Source, as_value, check_columns
+from mrfbayes.data.values import NO_CODEBOOK, Batch, Codebook, Source, as_value, check_columns
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -107,9 +107,9 @@ class FrameTable(Source):
         order = self._orders.get((self.names or ())[j])
         return _categories(self._frame[:, j]) if order is None else (order, True)
 
-    def codebook(self, j: int) -> Codebook | None:
+    def codebook(self, j: int) -> Codebook:
         """Value labels and missing codes of a file that has them."""
-        return self._codebooks.get((self.names or ())[j])
+        return self._codebooks.get((self.names or ())[j], NO_CODEBOOK)
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order; refuses types that are no variables."""

@@ -295,7 +295,7 @@ class SeveralTables(Source):
             for batch in table.batches([self._place(table, j) for j in columns], problems):
                 yield batch._replace(where=table.where)
 
-    def codebook(self, j: int) -> Codebook | None:
+    def codebook(self, j: int) -> Codebook:
         """That of the first file."""
         return self._tables[0].codebook(j)
 

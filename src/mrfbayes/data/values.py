@@ -31,6 +31,9 @@ class Codebook(NamedTuple):
     is_nominal: bool
 
 
+NO_CODEBOOK = Codebook({}, frozenset(), False)
+
+
 class Batch(NamedTuple):
     """Some rows and their numbers: a (k, c) array of numbers, or c columns of numbers, objects or coded text."""
 
@@ -71,9 +74,9 @@ class Source:
         """All values that the type of column ``j`` allows, if it says so, and whether it orders them."""
         return None, False
 
-    def codebook(self, j: int) -> Codebook | None:
+    def codebook(self, j: int) -> Codebook:
         """What the source says of the codes of column ``j``, as SPSS and Stata files do."""
-        return None
+        return NO_CODEBOOK
 
     def batches(self, columns: Sequence[int], problems: Problems) -> Iterator[Batch]:
         """The chosen columns, in that order; rows that cannot be read are left out and added to ``problems``."""
@@ -109,8 +112,9 @@ class Column:
     where: str  # the source, for messages
     categories: tuple[object, ...] | None = None  # all that a categorical type allows
     is_ordered: bool = False  # whether that type orders them
-    texts: Mapping[float, str] | None = None  # names of values, as SPSS and Stata files have them
+    texts: Mapping[float, str] = field(default_factory=dict)  # names of values, as SPSS and Stata files have them
     marks: frozenset[Value] = frozenset()  # values that the user declared missing
+    is_nominal: bool = False  # whether the source says that its values have no order
     first: dict[Value, str] = field(default_factory=dict)  # source:row of the first cell that holds a value
     counts: Counter[Value] = field(default_factory=Counter)
     n_missing: int = 0
