@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeAlias, TypeVar
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
     from os import PathLike
@@ -89,7 +87,7 @@ Scale = Literal["theta", "log-odds", "ising"]
 Coupling = Literal["agreement", "both-one", "score", "table"]
 
 
-Workspace: TypeAlias = np.ndarray  # the annotation of a view's field that kernels write to
+Workspace: TypeAlias = "np.ndarray"  # the annotation of a view's field that kernels write to
 
 
 class View(Protocol):
