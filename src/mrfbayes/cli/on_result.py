@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -24,20 +23,27 @@ if TYPE_CHECKING:
 PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "ranks")
 
 
-def load_findings(path: str | os.PathLike[str], scale: str | None = None) -> Findings:
-    """What a saved result says of its parameters: a posterior, the average over graphs, or the middle of groups."""
+def open_result(path: Path, scale: str | None = None) -> tuple[Findings | None, Result]:
+    """What a saved result says of its parameters (a posterior, the average over graphs, the middle of groups), and it.
+
+    An estimate, a segmentation or a family of fits has no one posterior to say anything of, and stands for itself.
+    """
+    import mrfbayes as mb
+    from mrfbayes.report.findings import Findings
+
+    found = mb.load(path)
+    if isinstance(found, (mb.Estimate, mb.Segmentation, mb.Fits)):
+        return None, found
+    findings = Findings.of(found, cast("Scale | None", scale))
+    return findings, findings.posterior
+
+
+def load_findings(path: Path, scale: str | None = None) -> Findings:
+    """What a saved result says of its parameters, or an error where it has no posterior of them."""
     import mrfbayes as mb
     from mrfbayes.report.findings import Findings
 
     return Findings.of(mb.load(path), cast("Scale | None", scale))
-
-
-def _without_posterior(path: Path) -> Result | None:
-    """A saved estimate, segmentation or family of fits; None where the result has one posterior of its parameters."""
-    import mrfbayes as mb
-
-    found = mb.load(path)
-    return found if isinstance(found, (mb.Estimate, mb.Segmentation, mb.Fits)) else None
 
 
 @grouped
@@ -51,18 +57,16 @@ def summary(
 ) -> None:
     """Print the summary of a saved result: edges by how sure they are, then nodes."""
     with writing({"--csv": csv}, {"the result": result}, overwrite):
-        other = _without_posterior(result)
-        if other is None:
-            findings = load_findings(result, scale)
-            posterior, scale = findings.posterior, findings.scale
-        frame = (other or posterior).summary(scale=scale)
+        findings, shown = open_result(result, scale)
+        scale = scale if findings is None else findings.scale
+        frame = shown.summary(scale=scale)
         if common.json:
             show.as_json({"scale": scale, "parameters": frame.to_dict(orient="index")})
-        elif other is not None:
-            show.frame(other, frame, rows)
+        elif findings is None:
+            show.frame(shown, frame, rows)
         else:
-            show.schema(posterior.schema)
-            show.posterior(posterior, scale, rows)
+            show.schema(shown.schema)
+            show.posterior(findings.posterior, scale, rows)
         write_csv(frame, csv, overwrite)
         if csv is not None:
             typer.echo(f"written to {csv}", err=common.json)
@@ -79,17 +83,16 @@ def edges(
 ) -> None:
     """Print the edges of a saved result with their verdicts, the best supported first."""
     with writing({"--csv": csv}, {"the result": result}, overwrite), show.quiet_warnings():
-        other = _without_posterior(result)
-        if other is None:
-            findings = load_findings(result, scale)
-            frame = findings.edges if findings.differences is None else findings.differences
+        findings, shown = open_result(result, scale)
+        if findings is None:
+            frame = shown.edges(scale=scale)
         else:
-            frame = other.edges(scale=scale)
+            frame = findings.edges if findings.differences is None else findings.differences
         write_csv(frame, csv, overwrite)
         if common.json:
             typer.echo(frame.to_json(orient="index", indent=1))
-        elif other is not None:
-            show.frame(other, frame, rows)
+        elif findings is None:
+            show.frame(shown, frame, rows)
         else:
             show.edges(findings, rows)
 
@@ -109,8 +112,6 @@ def report(
     from mrfbayes.report.write import UNTITLED, render
 
     with writing({"--out": out}, {"the result": result}, overwrite), show.quiet_warnings():
-        if (other := _without_posterior(result)) is not None:
-            other.report(out)
         findings = load_findings(result, scale)
         write_text(out, render(findings, title or UNTITLED, result.name), overwrite)
         show.findings(findings, brief(findings), (), {"report": out}, common.json)
@@ -140,19 +141,17 @@ def plot(
         raise mb.InputError(f"{kind}: choose one of {', '.join(PLOTS)}.")
     target = out or Path(f"{kind}.svg")
     with writing({"--out": target}, {"the result": result}, overwrite), show.quiet_warnings():
-        if (other := _without_posterior(result)) is not None:
-            first = np.ravel(cast(Any, other.plot()))[0]  # of axes side by side
-            picture, numbers = mb.plots.save(first.figure, target, overwrite, width=width)
-            show.facts(common.json, {"picture": str(picture), "numbers": str(numbers)})
-            return
-        findings = load_findings(result, scale)
-        shown = findings.groups or findings.selection or findings.posterior
-        own = PICTURES[type(shown).__name__]
-        draw, drawn = (own[kind], shown) if kind in own else (PICTURES["Posterior"][kind], findings.posterior)
-        asked = {"layout": layout, "scale": scale, "parameter": parameter}
-        asked |= {"nodes": "communities"} if kind == "network" else {}
-        known = signature(draw).parameters
-        made = cast("Axes", draw(drawn, **{name: value for name, value in asked.items() if name in known}))
+        findings, shown = open_result(result, scale)
+        if findings is None:
+            made = np.ravel(np.asarray(shown.plot(), dtype=object))[0].figure  # of axes side by side
+        else:
+            shown = findings.groups or findings.selection or shown
+            own = PICTURES[type(shown).__name__]
+            draw, drawn = (own[kind], shown) if kind in own else (PICTURES["Posterior"][kind], findings.posterior)
+            asked = {"layout": layout, "scale": scale, "parameter": parameter}
+            asked |= {"nodes": "communities"} if kind == "network" else {}
+            known = signature(draw).parameters
+            made = cast("Axes", draw(drawn, **{name: value for name, value in asked.items() if name in known}))
         picture, numbers = mb.plots.save(made, target, overwrite, width=width)
         show.facts(common.json, {"picture": str(picture), "numbers": str(numbers)})
 
@@ -196,7 +195,7 @@ def export(
     from mrfbayes.model.formats import export_text
 
     with writing({"--out": out}, {"result": result}, overwrite):
-        found = _without_posterior(result) or load_findings(result).posterior
+        _, found = open_result(result)
         if not hasattr(found, "log_odds"):
             raise InputError(
                 f"export: there is no one field in a {type(found).__name__}; save and export one of its results."

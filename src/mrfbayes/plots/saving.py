@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mrfbayes.base.atomic_files import check_targets, replacing, write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.plain_text import spreadsheet_cell
-from mrfbayes.plots.style import figure_of, figure_width, table_of
+from mrfbayes.plots.style import drawn_tables, figure_of, figure_width
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,11 @@ def data(picture: Axes | Figure) -> pd.DataFrame:
     >>> mb.plots.data(mb.plots.forest(posterior)).shape[0]
     2
     """
-    return table_of(picture)
+    figure = figure_of(picture) if hasattr(picture, "figure") else None
+    for owner in (picture, figure, *(figure.axes if figure is picture and figure is not None else ())):
+        if owner is not None and owner in drawn_tables:
+            return drawn_tables[owner]
+    raise InputError("plots.data: give axes or a figure that a function of mrfbayes.plots has drawn.")
 
 
 def save(
@@ -89,7 +93,7 @@ def save(
             f"{numbers} is there without {target.name}, so it is a file of yours, not its numbers: choose "
             "another name for the picture."
         )
-    frame = table_of(picture)
+    frame = data(picture)
     figure = figure_of(picture)
     box: str | None = "tight"
     if width is not None:  # exactly so wide: nothing is cut off or added

@@ -30,7 +30,7 @@ COMMUNITY_COLOURS = ("#a6cee3", "#fdbf6f", "#b2df8a", "#cab2d6", "#fb9a99", "#ff
 JOURNAL_WIDTHS = {"single": 85 / 25.4, "double": 178 / 25.4}  # inches
 DASHED = (0, (3.2, 1.6))  # of negative couplings, so that print without colour tells them apart
 
-_tables: WeakKeyDictionary[Axes | Figure, pd.DataFrame] = WeakKeyDictionary()
+drawn_tables: WeakKeyDictionary[Axes | Figure, pd.DataFrame] = WeakKeyDictionary()
 
 
 def figure_width(width: str | float) -> float:
@@ -151,7 +151,7 @@ def title(ax: Axes, text: str) -> None:
 
 def keep_table(owner: Axes | Figure, frame: pd.DataFrame) -> None:
     """Remember the numbers behind axes or a figure: `mrfbayes.plots.data` and `mrfbayes.plots.save` find them."""
-    _tables[owner] = frame
+    drawn_tables[owner] = frame
 
 
 def figure_of(picture: Axes | Figure) -> Figure:
@@ -161,15 +161,6 @@ def figure_of(picture: Axes | Figure) -> Figure:
     found = picture if isinstance(picture, Figure) else picture.figure
     assert isinstance(found, Figure)
     return found
-
-
-def table_of(picture: Axes | Figure) -> pd.DataFrame:
-    """The numbers behind axes or a figure that one of the functions of `mrfbayes.plots` drew."""
-    figure = figure_of(picture) if hasattr(picture, "figure") else None
-    for owner in (picture, figure, *(figure.axes if figure is picture and figure is not None else ())):
-        if owner is not None and owner in _tables:
-            return _tables[owner]
-    raise InputError("plots.data: give axes or a figure that a function of mrfbayes.plots has drawn.")
 
 
 def place_of(model: Model, parameter: int | str) -> int:
