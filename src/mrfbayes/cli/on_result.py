@@ -197,9 +197,7 @@ def export(
     with writing({"--out": out}, {"result": result}, overwrite):
         _, found = open_result(result)
         if not hasattr(found, "log_odds"):
-            raise InputError(
-                f"export: there is no one field in a {type(found).__name__}; save and export one of its results."
-            )
+            raise InputError(f"export: there is no one field in a {type(found).__name__}; export one of its results.")
         log_odds = found.log_odds.reshape(-1, found.model.n_parameters).mean(axis=0)
         write_text(out, export_text(found.model, log_odds, form), overwrite)
         show.facts(common.json, {"written": str(out), "format": form})

@@ -172,9 +172,7 @@ def read_codebook(given: Mapping[str, str] | str | PathLike[str] | None, model: 
             raise InputError(f"codebook = {str(given)!r}: cannot be read ({error}).") from None
     if not set(texts) & set(model.nodes):
         names = ", ".join(model.nodes[:5])
-        raise InputError(
-            f"codebook: none of its {len(texts)} names is a variable ({names}, ...): give names and texts."
-        )
+        raise InputError(f"codebook: none of its {len(texts)} names is a variable, as {names}: give their texts.")
     return texts
 
 

@@ -147,10 +147,7 @@ def _tied(model: Model, posterior: Posterior, ax: Axes | None, scale: Scale) -> 
 
     observed = posterior._observed
     if observed is None or not observed.shares.size:
-        raise InputError(
-            "plots.field: all edges share their coupling and the observations are not at hand, so there is nothing to "
-            "draw on the grid; use plots.marginals or plots.forest."
-        )
+        raise InputError("plots.field: edges share their coupling, and there are no observations: use plots.forest.")
     place = pixel_places(model)
     shape = model.grid_shape or tuple((place.max(axis=0) + 1).tolist())
     image = np.full(shape, np.nan)  # of pixels that a mask leaves out

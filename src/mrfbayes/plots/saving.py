@@ -89,10 +89,7 @@ def save(
     numbers = target.with_suffix(".csv")
     check_targets({"path": target, "its numbers": numbers}, overwrite=overwrite)
     if numbers.exists() and not target.exists():
-        raise InputError(
-            f"{numbers} is there without {target.name}, so it is a file of yours, not its numbers: choose "
-            "another name for the picture."
-        )
+        raise InputError(f"{numbers} is there, a file of yours, not its numbers: choose another name for the picture.")
     frame = data(picture)
     figure = figure_of(picture)
     box: str | None = "tight"

@@ -120,10 +120,8 @@ def structures(
     """
     model, m = selection.model, selection.model.n_edges
     if model.n_nodes > MOST_GRAPH_NODES:
-        raise InputError(
-            f"plots.structures: {model.n_nodes} nodes are too many for small panels (at most {MOST_GRAPH_NODES}); see "
-            "selection.graphs() and plots.edge_evidence."
-        )
+        many = f"{model.n_nodes} nodes are too many for small panels (at most {MOST_GRAPH_NODES})"
+        raise InputError(f"plots.structures: {many}; see selection.graphs() and plots.edge_evidence.")
     table = (selection.graphs(whole("top", top, 1)) if graphs is None else graphs).head(top)
     if not len(table):
         raise InputError("plots.structures: the result holds no draws; run mb.select with more steps.")

@@ -146,10 +146,8 @@ def row_states(at: Points, rows: RowsLike, known: list[int], argument: str) -> t
     elif isinstance(rows, np.ndarray) or (isinstance(rows, Sequence) and not _is_read(rows)):
         cells = np.atleast_2d(rows if isinstance(rows, np.ndarray) else np.array(rows, dtype=object))
         if cells.ndim != 2 or cells.shape[1] != model.n_nodes:
-            raise InputError(
-                f"{argument} has shape {cells.shape}, expected (n, {model.n_nodes}): a column per node, or a table "
-                "or mapping with names."
-            )
+            shape = f"{argument} has shape {cells.shape}, expected (n, {model.n_nodes})"
+            raise InputError(f"{shape}: a column per node, or a table or mapping with names.")
         empty = {i for i in known if pd.isna(cells[:, i]).all()}
         source = {node: cells[:, i] for i, node in enumerate(model.nodes) if i not in empty}
     data = as_data(source)

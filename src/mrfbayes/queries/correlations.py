@@ -115,10 +115,8 @@ def correlations(
     d = model.n_nodes
     count = comb(d, 2) + (comb(d, 3) if third else 0)
     if count > MOST_CORRELATIONS:
-        raise CostError(
-            f"{d} nodes have {count:,} pairs and triplets, more than {MOST_CORRELATIONS:,}: use third=False, or a part "
-            "of the nodes."
-        )
+        most = f"more than {MOST_CORRELATIONS:,}"
+        raise CostError(f"{d} nodes have {count:,} pairs and triplets, {most}: use third=False, or fewer nodes.")
     statistic = _Cumulants(d, third)
     values, way = _predicted(at, statistic, samples, rng)
     observed, error = statistic.of_rows(rows)

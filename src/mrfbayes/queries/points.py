@@ -77,9 +77,8 @@ class Points:
         try:
             return self.model.nodes.index(str(name))
         except ValueError:
-            raise InputError(
-                f"{argument}: no node is called {name!r}; the model's nodes are {_listed(self.model.nodes)}."
-            ) from None
+            nodes = _listed(self.model.nodes)
+            raise InputError(f"{argument}: no node is called {name!r}; the model's nodes are {nodes}.") from None
 
     def state(self, node: int, label: object, argument: str) -> int:
         """The state of a node by its label, or by its number where states have no labels."""
@@ -107,9 +106,7 @@ class Points:
         else:
             found = [self.node(name, argument) for name in ([nodes] if isinstance(nodes, str) else nodes)]
         if not found:
-            raise InputError(
-                f"{argument} = {nodes!r}: no node is left to ask about; name one that given does not hold."
-            )
+            raise InputError(f"{argument} = {nodes!r}: no node is left; name one that given does not hold.")
         for k, node in enumerate(found):
             if node in known:
                 raise InputError(f"{argument}: {self.model.nodes[node]!r} is held by given: leave it out of one.")

@@ -82,9 +82,8 @@ class Findings:
         if isinstance(own, Findings):
             return own
         if not isinstance(result, Posterior):
-            raise InputError(
-                f"{type(result).__name__} has no report: it has no one posterior of its parameters; open it in Python."
-            )
+            kind = type(result).__name__
+            raise InputError(f"{kind} has no report: it has no one posterior of its parameters; open it in Python.")
         return cls(result, chosen)
 
     def attempt(self, part: str, compute: Callable[[], T]) -> T | None:

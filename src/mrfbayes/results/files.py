@@ -150,10 +150,7 @@ def read(path: str | os.PathLike[str], kinds: Mapping[str, type[Kind]]) -> Kind:
     if not Path(path).is_file():
         raise InputError(f"{path}: {'a folder, not a result file' if Path(path).is_dir() else 'no such file'}.")
     if not is_sealed(path):
-        raise InputError(
-            f"{path}: not a result file of mrfbayes, or a damaged one: the checksum at its end is missing; restore it "
-            "from a copy, or make it again."
-        )
+        raise InputError(f"{path}: not a result file of mrfbayes, or damaged: the checksum at its end is missing.")
     try:
         groups = read_groups(path)
         root = groups["/"]
@@ -162,9 +159,8 @@ def read(path: str | os.PathLike[str], kinds: Mapping[str, type[Kind]]) -> Kind:
         return _build(kinds[root.text("kind")], groups)
     except Exception as error:  # a file from anywhere makes HDF5 and JSON say anything
         reason = (str(error).strip().splitlines() or [""])[0][:200]
-        raise InputError(
-            f"{path}: not a result file of mrfbayes, or a damaged one ({type(error).__name__}: {reason})."
-        ) from None
+        reason = f"{type(error).__name__}: {reason}"
+        raise InputError(f"{path}: not a result file of mrfbayes, or a damaged one ({reason}).") from None
 
 
 def _build(kind: type[Kind], groups: Mapping[str, Group]) -> Kind:

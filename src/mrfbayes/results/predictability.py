@@ -124,10 +124,7 @@ def observed_rows(posterior: Posterior, data: object) -> tuple[np.ndarray, np.nd
 
         statistics = counted(posterior.model, data, posterior.schema)
     if statistics is None or not len(statistics.rows):
-        raise InputError(
-            "predictability needs observations, and this posterior knows none (it was loaded, or made from counts): "
-            "pass them as data=."
-        )
+        raise InputError("predictability needs observations, and this posterior knows none: pass them as data=.")
     return statistics.rows, statistics.row_weights
 
 

@@ -195,9 +195,7 @@ def _named(data: object) -> dict[str, object]:
     elif isinstance(data, (str, bytes, os.PathLike)) or not isinstance(data, Iterable):
         raise InputError(f"data is a {type(data).__name__}: give a mapping from names to data, or a list of data.")
     elif hasattr(data, "columns"):
-        raise InputError(
-            "data is one table: give dict(tuple(table.groupby('subject'))) or the like, a table per data set."
-        )
+        raise InputError("data is one table: give a table per data set, as dict(tuple(table.groupby('subject'))).")
     else:
         given = {str(number): part for number, part in enumerate(data)}
     if not given:
@@ -237,7 +235,4 @@ def _emit_warnings(given: Mapping[str, object], failures: Mapping[str, str], unf
             raise InputError(said)
         warn_user(said)
     if unfinished:
-        warn_user(
-            f"{len(unfinished)} of {len(given)} data sets are not done; with folder= the same call goes on from what "
-            "is there.",
-        )
+        warn_user(f"{len(unfinished)} of {len(given)} data sets are not done; with folder= the same call goes on.")
