@@ -249,6 +249,6 @@ def test_details_are_read_back_in_one_place():
     """What code relies on has a type (`RunFacts`, `Calibration.source`, `SearchResult.set_difference`)."""
     reads = re.compile(r"(?<!outcome)\.details(\[|\.get\()|\bin \w+(\.\w+)*\.details\b(?!\.items)")
     found = {place(file) for file in FILES if reads.search(file.read_text(encoding="utf-8"))}
-    assert found == {"calibration/result.py", "structure/result.py"}
+    assert found == {"calibration/matching.py", "structure/result.py"}
     assert reads.search('posterior.details.get("trust")')
     assert reads.search('"auto" in posterior.details')

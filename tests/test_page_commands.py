@@ -11,7 +11,7 @@ import pytest
 import mrfbayes as mb
 from command_line import run_line
 from mrfbayes import bridges
-from mrfbayes.engines.auto import choose_method
+from mrfbayes.engines.settings import choose_method
 from site_pages import ROOT, all_pages
 
 PAGES = [*all_pages(), ROOT / "README.md"]

@@ -35,8 +35,8 @@ def test_a_window_that_holds_everything_is_exact(kind, monkeypatch):
     blocks = found.blocks
     rows = [spread[j, blocks.member[blocks.offset[j] : blocks.offset[j + 1]]] for j in range(w.size)]
     np.testing.assert_allclose(found.spread, np.concatenate(rows), rtol=1e-10, atol=1e-12 * spread.max())
-    np.testing.assert_allclose(found.third.cube, cube, atol=1e-11 * np.abs(cube).max())
-    np.testing.assert_allclose(found.third.mixed, mixed, atol=1e-11 * np.abs(mixed).max())
+    np.testing.assert_allclose(found.cube, cube, atol=1e-11 * np.abs(cube).max())
+    np.testing.assert_allclose(found.mixed, mixed, atol=1e-11 * np.abs(mixed).max())
 
 
 def test_windows_see_the_whole_field_and_leave_out_little():
@@ -49,8 +49,8 @@ def test_windows_see_the_whole_field_and_leave_out_little():
     found, cut = exact_moments(model, w, n, curvature, 2)
     assert cut == 0
     np.testing.assert_allclose(found.variance, np.diag(spread), rtol=4e-4)
-    assert np.abs(found.third.cube - cube).max() < 0.01 * np.abs(cube).max()
-    assert np.abs(found.third.mixed - mixed).max() < 0.01 * np.abs(mixed).max()
+    assert np.abs(found.cube - cube).max() < 0.01 * np.abs(cube).max()
+    assert np.abs(found.mixed - mixed).max() < 0.01 * np.abs(mixed).max()
     assert choose_distance(model, w, n, curvature) == (2, pytest.approx(0.0, abs=exact_blocks.WORTHWHILE))
     strong = np.full(w.size, 1.2)
     assert choose_distance(model, strong, n, curvature)[0] == 3

@@ -13,9 +13,9 @@ from mrfbayes.calibration.cumulants import ExactCumulants
 from mrfbayes.calibration.full import MOMENT_CELLS, moments_cost
 from mrfbayes.calibration.matching import Coins, coin_moments, match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop
-from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.clamped import Observed
 from mrfbayes.kernels.base.polygamma import inverse_trigamma, polygammas
-from mrfbayes.kernels.calibration.matching import match_cumulants
+from mrfbayes.kernels.calibration.copula import match_cumulants
 from mrfbayes.particles.moments import row_statistics
 from mrfbayes.priors import Prior
 from oracles import cumulants
@@ -66,14 +66,7 @@ def test_missed_skewness_is_spoken_of_where_it_shows():
 
 def calibrated_numbers(model, counts, n, prior="uniform"):
     prior = Prior(model, prior)
-    mode = calibration.find_mode(
-        lambda w: exact.moments_w(model, w),
-        lambda w: ExactCumulants(model, w),
-        counts,
-        n,
-        prior,
-        np.zeros(model.n_parameters),
-    )
+    mode = calibration.find_mode(model, Observed(counts, n, None), prior, np.zeros(model.n_parameters))
     return mode, calibration.third_order(mode, n, calibration.prior_tensors(prior, mode.w, mode.covariance))
 
 

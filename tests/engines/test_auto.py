@@ -3,7 +3,7 @@
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.engines.auto import choose_method
+from mrfbayes.engines.settings import choose_method
 
 
 @pytest.mark.parametrize("options", [{}, {"fields": True}])

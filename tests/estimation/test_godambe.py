@@ -6,8 +6,8 @@ import pytest
 import mrfbayes as mb
 from estimation.fields import FIELDS, Enumerated, weak
 from mrfbayes.data.data import Data
-from mrfbayes.estimation import godambe
-from mrfbayes.estimation.full_conditionals import Conditionals
+from mrfbayes.estimation import pseudolikelihood as godambe
+from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.priors import Prior
 
 
@@ -18,7 +18,7 @@ def test_information_and_scores(name):
     w = weak(field.model, 8)
     x = field.draw(w, 40, 9)
     statistics = Data(x).count(field.model)
-    conditionals = Conditionals.of(field.model, statistics)
+    conditionals = PseudoObjective(field.model, statistics, None)
     step = 1e-5 * np.eye(w.size)
     by_differences = [
         (conditionals.value_gradient(w - h)[1] - conditionals.value_gradient(w + h)[1]) / 2e-5 for h in step
@@ -26,7 +26,7 @@ def test_information_and_scores(name):
     np.testing.assert_allclose(godambe.information(field.model, statistics, w), by_differences, atol=1e-6)
     each = godambe.scores(field.model, x, w)
     np.testing.assert_allclose(each.sum(axis=0), conditionals.value_gradient(w)[1], atol=1e-9)
-    first = Conditionals.of(field.model, Data(x[:1]).count(field.model))
+    first = PseudoObjective(field.model, Data(x[:1]).count(field.model), None)
     np.testing.assert_allclose(each[0], first.value_gradient(w)[1], atol=1e-10)
 
 
@@ -59,6 +59,6 @@ def test_pseudolikelihood_notes_that_its_sds_are_too_small():
     model = mb.graph([(0, 1), (1, 2), (0, 2), (2, 3)], fields=True, coupling="both-one")
     x = np.random.default_rng(1).integers(0, 2, (200, 4)).astype(np.uint8)
     posterior = mb.sample(model, x, "pseudo", chains=2, progress=False)
-    said = [text for text in posterior.notes if "so its spreads are too small: here about 0." in text]
+    said = [text for text in posterior.notes if "so its sds are too small: here about 0." in text]
     assert len(said) == 1
     assert 0.6 < posterior.details["spread_ratio"] < 0.95

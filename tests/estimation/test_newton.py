@@ -10,10 +10,11 @@ from mrfbayes.base.errors import CostError, InputError, MRFWarning
 from mrfbayes.data.data import Data
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.datasets import load_digits
-from mrfbayes.estimation.estimate import estimate
-from mrfbayes.estimation.options import ALGORITHMS, algorithm, algorithm_options, check_values
+from mrfbayes.estimation.estimate import ALGORITHMS, algorithm_function, algorithm_options, check_values, estimate
 from mrfbayes.estimation.stochastic_ascent import ascend
+from mrfbayes.exact.quantities import moments_w
 from mrfbayes.model.build import graph, grid
+from mrfbayes.particles.simulate import simulate
 from mrfbayes.priors import Prior
 
 
@@ -149,8 +150,8 @@ def test_auto_states_its_choice_and_the_reason(monkeypatch):
 def test_every_algorithm_documents_its_options():
     for key in ALGORITHMS:
         for name in algorithm_options(key):
-            text = algorithm(key).__doc__
-            if "stochastic_ascent.ascend" in text:  # which all these algorithms hand their limits to
+            text = algorithm_function(key).__doc__
+            if "`ascend`" in text:  # which all these algorithms hand their limits to
                 text += ascend.__doc__
             assert f"    {name}" in text.replace(", ", "\n    "), (key, name)
             with pytest.raises(InputError, match=name):  # before the data
@@ -176,3 +177,30 @@ def test_a_field_without_parameters():
         found = estimate(model, x)
     assert found.converged
     assert found.theta.shape == (0,)
+
+
+def field_statistics(model, low, high, n=1_000):
+    """Counts near the expected ones: a maximum that is known to exist, away from the start."""
+    theta = np.random.default_rng(7).uniform(low, high, model.n_edges)
+    _, mean = moments_w(model, np.log(theta / (1 - theta)))
+    return Statistics.from_counts(model, np.round(n * mean), n)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.5, 0.8), (0.2, 0.8), (0.6, 0.9)])
+def test_exact_estimates_of_planar_fields(low, high):
+    model = grid(32, 32)
+    stats = field_statistics(model, low, high)
+    found = estimate(model, stats, algorithm="exact", progress=False)
+    assert found.converged
+    _, mean = moments_w(model, found.log_odds)
+    assert np.abs(stats.counts - stats.n * mean).max() < 1e-5 * np.sqrt(stats.n)
+
+
+@pytest.mark.filterwarnings("ignore:.* missing cells:mrfbayes.MRFWarning")
+def test_missing_cells_on_a_planar_field_that_no_table_holds():
+    model, rng = grid(24, 24), np.random.default_rng(5)
+    x = simulate(model, rng.uniform(0.5, 0.8, model.n_edges), 60, sampler="exact", rng=1, progress=False).astype(float)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    found = estimate(model, Data(x).count(model), prior="uniform", progress=False)
+    assert found.method == "exact"
+    assert found.converged

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mrfbayes.estimation.optimise import Curvature, lbfgs
+from mrfbayes.estimation.optimise import lbfgs
 
 
 class Cliff:
@@ -13,8 +13,8 @@ class Cliff:
             raise ArithmeticError
         return -float(np.cosh(w - 1).sum()), -np.sinh(w - 1)
 
-    def rough_curvature(self, w):
-        return Curvature(np.full(w.size, 0.2))
+    def diagonal(self, w):
+        return np.full(w.size, 0.2)
 
 
 def test_a_step_past_the_last_digit_is_shortened():

@@ -7,8 +7,8 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.base.budget import Budget
-from mrfbayes.engines.auto import choose_method
 from mrfbayes.engines.registry import choose_engine
+from mrfbayes.engines.settings import choose_method
 from mrfbayes.estimation.dense_mode import is_dense
 from mrfbayes.methods import calibrated
 from mrfbayes.methods.langevin.walk import Walk

@@ -11,13 +11,12 @@ from scipy import sparse
 
 import mrfbayes as mb
 from mrfbayes.base.budget import Budget
-from mrfbayes.engines.auto import choose_method
+from mrfbayes.engines.settings import choose_method
 from mrfbayes.methods.langevin import walk, warp
 from mrfbayes.methods.langevin.langevin import default_steps
-from mrfbayes.methods.langevin.metric import Whitening
-from mrfbayes.methods.langevin.trust import WalkTrust
+from mrfbayes.methods.langevin.moments import WalkTrust
 from mrfbayes.methods.langevin.walk import noisy_directions
-from mrfbayes.methods.langevin.warp import IDENTITY, MAX_TABLE_SDS, WARP_CELLS, Warp
+from mrfbayes.methods.langevin.warp import IDENTITY, MAX_TABLE_SDS, WARP_CELLS, Warp, Whitening
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.model.schema import Schema, Variable
@@ -211,7 +210,7 @@ def test_short_warmup_causes_a_warning():
 
 @pytest.mark.parametrize("block", [7, 512])
 def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise(monkeypatch, block):
-    monkeypatch.setattr("mrfbayes.methods.langevin.metric.PANEL", block)
+    monkeypatch.setattr("mrfbayes.methods.langevin.warp.PANEL", block)
     rng = np.random.default_rng(6)
     true = np.linalg.qr(rng.normal(size=(30, 3)))[0]
     for n in (20, 400):  # fewer samples than parameters, and more

@@ -9,7 +9,7 @@ from scipy import stats
 import mrfbayes as mb
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.kernels.coins.coin import normal_score
-from mrfbayes.kernels.methods.mle import exchangeable_log_density
+from mrfbayes.methods.mle.mle import exchangeable_log_density
 
 RNG = np.random.default_rng(8)
 GRID = mb.grid(2, 3)  # seven edges
@@ -141,7 +141,7 @@ def test_draws_with_a_full_matrix():
 def test_draws_do_not_depend_on_how_they_are_cut(monkeypatch):
     lik = likelihood(0.2)
     whole = lik.draw(1000, rng=9)
-    monkeypatch.setattr("mrfbayes.coins.induced.DRAWS_AT_A_TIME", 7 * 64)
+    monkeypatch.setattr("mrfbayes.coins.induced.NORMALS_AT_A_TIME", 7 * 64)
     np.testing.assert_array_equal(whole, lik.draw(1000, rng=9))
 
 

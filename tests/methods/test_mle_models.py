@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.coins.external_effects import external_effects
+from mrfbayes.coins.induced import external_effects
 from mrfbayes.data.statistics import Statistics
 
 FORMS = ("printed", "gbd")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.methods.one_coupling import tied_field
+from mrfbayes.methods.few_parameters import tied_field
 from mrfbayes.particles import log_z_curve
 
 

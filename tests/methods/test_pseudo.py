@@ -31,13 +31,12 @@ def by_hand(model, theta, x):
     return total
 
 
-@pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("name", FIELDS)
-def test_product_of_full_conditionals(name, plain):
+def test_product_of_full_conditionals(name):
     model = FIELDS[name]()
     theta = small_fields.random_theta(model, 3)
     x = small_fields.draw(model, theta, 40, 5)
-    view = method_row("pseudo").prepare(problem(model, x), plain=plain).view
+    view = method_row("pseudo").prepare(problem(model, x)).view
     shift = None
     for seed in range(6, 10):
         theta = small_fields.random_theta(model, seed, 0.05, 0.95)
@@ -87,15 +86,12 @@ def test_weights_count():
         mb.Data(np.repeat(x, [1] * 10 + [3] * 10, axis=0)).count(model),
     ):
         given = Problem(model, data, Prior(model, "uniform"), np.random.SeedSequence(1))
-        values += [log_likelihood(method_row("pseudo").prepare(given, plain=p).view, theta) for p in (False, True)]
+        values.append(log_likelihood(method_row("pseudo").prepare(given).view, theta))
     np.testing.assert_allclose(values, values[0], rtol=1e-13)
 
 
 def test_refusals():
     model = mb.grid(2, 2)
-    x = np.random.default_rng(7).integers(0, 2, (20, 4))
-    with pytest.raises(InputError, match="plain = 'yes'"):
-        method_row("pseudo").prepare(problem(model, x), plain="yes")
     counts = Statistics.from_counts(model, [3, 4, 5, 6], 10)
     with pytest.raises(InputError, match="pass the observations"):
         method_row("pseudo").prepare(Problem(model, counts, Prior(model, "uniform"), np.random.SeedSequence(1)))

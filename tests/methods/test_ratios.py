@@ -11,7 +11,7 @@ import small_fields
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.kernels.base.contracts import log_ratio, settle
+from mrfbayes.kernels.base.contracts import log_ratio, on_accept
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.priors import Prior
@@ -61,7 +61,7 @@ class Case:
         found = []
         for _ in range(n_estimates):
             found.append(log_ratio(view, self.theta, self.proposal, state))
-            settle(view, False)  # the step is always from theta
+            on_accept(view, False)  # the step is always from theta
         return np.array(found)
 
 
@@ -143,11 +143,11 @@ def test_particles_stay_or_go_back(grid, restore):
     view = grid.view("persistent", restore=restore, particles=128)
     state = kernel_state(np.random.SeedSequence(1))
     log_ratio(view, grid.theta, grid.proposal, state)
-    settle(view, True)
+    on_accept(view, True)
     before = view.particles.copy()
     log_ratio(view, grid.theta, grid.proposal, state)
     assert not np.array_equal(view.particles, before)
-    settle(view, False)
+    on_accept(view, False)
     assert np.array_equal(view.particles, before) == restore
 
 

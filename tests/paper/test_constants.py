@@ -9,7 +9,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes import paper
-from mrfbayes.engines.printed_walk import PRINTED_VARIANCE
+from mrfbayes.engines.metropolis import PRINTED_VARIANCE
 from mrfbayes.paper import constants as settings
 from mrfbayes.paper.profiles import PARTS, PROFILES, cells_of
 from mrfbayes.paper.tasks import Cell, observe, seed_of
@@ -96,7 +96,7 @@ def _foreign(source: str) -> list[str]:
             module = node.module or ""
             if module == "mrfbayes":
                 found += [a.name for a in node.names if a.name not in (*mb.__all__, "paper")]
-            elif module.startswith(("mrfbayes.base.", "mrfbayes.run.clusters", "mrfbayes.run.pools")):
+            elif module.startswith(("mrfbayes.base.", "mrfbayes.run.pools", "mrfbayes.run.pools")):
                 continue
             elif module.startswith("mrfbayes.") and not module.startswith("mrfbayes.paper"):
                 found.append(module)

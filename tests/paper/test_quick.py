@@ -94,7 +94,7 @@ def test_a_chain_that_never_moves_has_no_effective_draws():
     ],
 )
 def test_a_problem_is_one_line(tmp_path, monkeypatch, arguments, message):
-    monkeypatch.setattr("mrfbayes.run.clusters.ANSWER_SECONDS", 1)
+    monkeypatch.setattr("mrfbayes.run.pools.ANSWER_SECONDS", 1)
     done = run("reproduce", *arguments, "--out", tmp_path, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr

@@ -94,9 +94,9 @@ def test_a_collection_is_counted_by_the_workers(client):
 
 
 def test_an_address_where_nobody_answers_is_refused(monkeypatch):
-    from mrfbayes.run import clusters
+    from mrfbayes.run import pools
 
-    monkeypatch.setattr(clusters, "ANSWER_SECONDS", 1)
+    monkeypatch.setattr(pools, "ANSWER_SECONDS", 1)
     started = time.monotonic()
     with pytest.raises(mb.InputError, match=r"workers = 'tcp://127\.0\.0\.1:9': .*scheduler"):
         mb.sample(MODEL, X, "mle", workers="tcp://127.0.0.1:9", **{**SETTINGS, "engine": None, "warmup": None})

@@ -8,7 +8,7 @@ import pytest
 
 import mrfbayes as mb
 from estimation.fields import FIELDS, Enumerated, weak
-from mrfbayes.estimation.full_conditionals import Conditionals
+from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.kernels.run import hmc
 from mrfbayes.kernels.run.chain import ACCEPTED, LOG_SCALE, LOG_TARGET
 from mrfbayes.methods.problem import Problem
@@ -164,7 +164,7 @@ def test_compiled_and_python_gradients_make_the_same_trajectories(name):
     state = initial_state(metric, np.random.SeedSequence(2))
     draws = [
         HmcTask(problem.prior.view, hmc.HmcSettings(5, 1), gradient, metric).advance(state, 30).draws
-        for gradient in (smooth.gradient, Conditionals.of(field.model, statistics).value_gradient)
+        for gradient in (smooth.gradient, PseudoObjective(field.model, statistics, None).value_gradient)
     ]
     np.testing.assert_allclose(*draws, rtol=1e-7)
 

@@ -8,8 +8,7 @@ import pytest
 
 from mrfbayes.base.errors import InputError, SamplingError
 from mrfbayes.run import pools
-from mrfbayes.run.clusters import check_workers
-from mrfbayes.run.pools import PRELOADED, Job, begin_worker, process_pool, run_jobs
+from mrfbayes.run.pools import PRELOADED, Job, begin_worker, check_workers, process_pool, run_jobs
 
 
 def square(number, folder, fatal=()):

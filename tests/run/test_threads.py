@@ -10,8 +10,8 @@ import mrfbayes as mb
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.types import with_own_workspace
 from mrfbayes.engines.registry import ENGINE_ROWS
-from mrfbayes.estimation.problem import Problem
-from mrfbayes.kernels.run.target import log_likelihoods
+from mrfbayes.estimation.estimate import Problem
+from mrfbayes.kernels.run.chain import log_likelihoods
 from mrfbayes.methods.registry import REGISTRY
 from mrfbayes.priors import Prior
 from small_fields import FIELDS, count

@@ -104,7 +104,6 @@ def test_a_call_is_checked_before_the_data_are_read(monkeypatch, changes, messag
         ("calibrated", {"variance": "loops"}, "variance = 'loops'"),
         ("calibrated", {"moments": "some"}, "moments = 'some'"),
         ("calibrated", {"particles": 3}, "particles = 3"),
-        ("pseudo", {"plain": 3}, "plain = 3"),
         ("importance", {"alpha": "beta"}, "alpha = 'beta'"),
         ("importance", {"sweeps": 0}, "sweeps = 0"),
         ("exchange", {"particles": 1.5}, "particles = 1.5"),

@@ -162,7 +162,7 @@ def test_without_time_for_loops_spreads_are_of_leading_order(monkeypatch):
 
     plain = mb.sample(MODEL, simulated(), "calibrated", variance="order", draws=100, progress=False)
     monkeypatch.setattr("mrfbayes.calibration.full.one_loop", late)
-    with pytest.warns(mb.MRFWarning, match="spreads are those of leading order"):
+    with pytest.warns(mb.MRFWarning, match="sds are of leading order"):
         posterior = mb.sample(MODEL, simulated(), "calibrated", draws=100, seconds=600, progress=False)
     assert posterior.partial
     assert posterior.details["calibration"] == "order"

@@ -289,7 +289,7 @@ def test_rows_with_large_clumps_are_sampled_by_trajectories(rows, monkeypatch):
     for module in (clamped, clumps):
         monkeypatch.setattr(module, "CLUMP_STATES", 4)
     plain = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False, variance="order")
-    with pytest.warns(MRFWarning, match="spreads are those of leading order"):
+    with pytest.warns(MRFWarning, match="sds are of leading order"):
         post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)
     assert post.mean == pytest.approx(plain.mean, abs=1e-9)
     with pytest.raises(InputError, match="engine = 'independence' is not available"):

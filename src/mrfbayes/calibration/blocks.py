@@ -5,10 +5,7 @@ Statistics of particles are held as bit planes, one word for 64 particles, so th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -18,20 +15,11 @@ from mrfbayes.kernels.calibration.blocks import fill_blocks, local_spread, local
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import BitChains, Chains
 from mrfbayes.particles.moments import row_statistics
+from mrfbayes.particles.sweeps import in_threads, split_in_threads
 
 LARGEST_BLOCK = 400
 WINDOWS = 4_096, 32_768  # least and most parameters whose third-order sums are made at once
 NOISE_SAMPLE = 20_000  # parameters whose spread is compared between two halves of the particles
-
-
-@dataclass(frozen=True)
-class ThirdSums:
-    """E[P_j^3] and E[Q P_j], both (p,), where P = S(s - mean), Q = (s - mean)'S(s - mean); with standard errors."""
-
-    cube: np.ndarray
-    mixed: np.ndarray
-    cube_error: np.ndarray
-    mixed_error: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -147,7 +135,8 @@ class LocalMoments:
     variance : (p,) S_jj
     variance_error : (p,) relative Monte-Carlo standard error of each variance; its scale is what two halves of the
         particles show, its pattern that of the errors of E[P_j^2]
-    third : E[P_j^3] and E[Q_j P_j], Q_j being the part of Q inside the block (all of Q would drown in noise)
+    cube, mixed : (p,) E[P_j^3] and E[Q_j P_j], where P = S(s - mean) and Q_j is the part of (s - mean)'S(s - mean)
+        inside the block (all of it would drown in noise)
     indefinite : number of blocks whose estimated information was not positive definite, taken as diagonal
     """
 
@@ -155,7 +144,8 @@ class LocalMoments:
     spread: np.ndarray
     variance: np.ndarray
     variance_error: np.ndarray
-    third: ThirdSums
+    cube: np.ndarray
+    mixed: np.ndarray
     indefinite: int
 
 
@@ -189,7 +179,7 @@ class LocalInformation:
             where = (blocks.offset, blocks.member, blocks.largest, first, last)
             return int(local_spread(part, means, *scale, *where, spread))
 
-        return spread, sum(in_threads(run, blocks.offset.size - 1, self.threads))
+        return spread, sum(split_in_threads(run, 0, blocks.offset.size - 1, self.threads))
 
 
 def local_moments(
@@ -210,7 +200,7 @@ def local_moments(
     information = LocalInformation(planes, n, variance, prior_curvature, threads)
     spread, indefinite = information.invert(blocks)
     own = spread[blocks.offset[:-1]]
-    third, square_error = _local_third(planes, blocks, spread, threads)
+    cube, mixed, square_error = _local_third(planes, blocks, spread, threads)
     error = n * square_error / own
     half = planes.shape[1] // 2
     if half and error.any():
@@ -220,7 +210,7 @@ def local_moments(
         # Variances are known, which takes noise from the small end: the halves tell how much is left.
         shown = float(np.sqrt(np.mean(((first - second) / (first + second)) ** 2)))
         error *= shown / float(np.sqrt(np.mean(error**2)))
-    return LocalMoments(blocks, spread, own, error, third, indefinite)
+    return LocalMoments(blocks, spread, own, error, cube, mixed, indefinite)
 
 
 def _some_blocks(blocks: Blocks, most: int) -> Blocks:
@@ -232,33 +222,20 @@ def _some_blocks(blocks: Blocks, most: int) -> Blocks:
     return Blocks(offset, blocks.member[place])
 
 
-def _local_third(planes: np.ndarray, blocks: Blocks, spread: np.ndarray, threads: int) -> tuple[ThirdSums, np.ndarray]:
-    """Third-order sums, and the standard errors (p,) of E[P_j^2]."""
+def _local_third(planes: np.ndarray, blocks: Blocks, spread: np.ndarray, threads: int) -> tuple[np.ndarray, ...]:
+    """E[P_j^3], E[Q_j P_j], and the standard error of E[P_j^2], all (p,)."""
     p, n_words = planes.shape
-    means = plane_means(planes)
-    sums = np.zeros((p, 8))
-
-    def add(reach: tuple[int, ...]) -> None:
-        local_third(planes, means, blocks.offset, blocks.member, spread, reach, sums)
-
-    windows = list(_windows(blocks))
-    if threads <= 1 or len(windows) < 2:
-        for window in windows:
-            add(window)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(add, windows))
-    n_particles = 64 * n_words
-    cube, cube_square, mixed, mixed_square, q, q_square_p, p_square, p_fourth = (sums / n_particles).T.copy()
-    # P has mean zero among the particles, so the error of E[QP] is that of E[(Q - E[Q])P], which is much less noisy.
-    scatter = mixed_square - 2 * q * q_square_p + q**2 * p_square - mixed**2
-    errors = [
-        np.sqrt(np.maximum(v, 0.0) / n_particles) for v in (cube_square - cube**2, scatter, p_fourth - p_square**2)
-    ]
-    return ThirdSums(cube, mixed, errors[0], errors[1]), errors[2]
+    means, sums, n_particles = plane_means(planes), np.zeros((p, 4)), 64 * n_words
+    in_threads(
+        lambda reach: local_third(planes, means, blocks.offset, blocks.member, spread, reach, sums),
+        _windows(blocks),
+        threads,
+    )
+    cube, mixed, square, fourth = (sums / n_particles).T.copy()
+    return cube, mixed, np.sqrt(np.maximum(fourth - square**2, 0.0) / n_particles)
 
 
-def _windows(blocks: Blocks) -> Iterator[tuple[int, ...]]:
+def _windows(blocks: Blocks) -> list[tuple[int, ...]]:
     """Ranges of parameters to go through at once: each with the range of its blocks, and of the blocks of those.
 
     Numbers of near parameters are near on grids and strips, so that a window's work fits into the cache; where they are
@@ -267,7 +244,7 @@ def _windows(blocks: Blocks) -> Iterator[tuple[int, ...]]:
     p = blocks.offset.size - 1
     lowest = np.minimum.reduceat(blocks.member, blocks.offset[:-1])
     highest = np.maximum.reduceat(blocks.member, blocks.offset[:-1]) + 1
-    found = []
+    found: list[tuple[int, ...]] = []
     size = int(np.clip(p // 16, *WINDOWS))
     for first in range(0, p, size):
         last = min(first + size, p)
@@ -275,16 +252,4 @@ def _windows(blocks: Blocks) -> Iterator[tuple[int, ...]]:
         found.append((first, last, low, high, int(lowest[low:high].min()), int(highest[low:high].max())))
     if sum(window[5] - window[4] for window in found) > 4 * p:
         found = [(0, p, 0, p, 0, p)]
-    yield from found
-
-
-T = TypeVar("T")
-
-
-def in_threads(run: Callable[[int, int], T], count: int, threads: int) -> list[T]:
-    """``run(first, last)`` over contiguous ranges of 0 .. count, one thread each."""
-    if threads <= 1 or count < 2 * threads:
-        return [run(0, count)]
-    edges = [count * t // threads for t in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(run, edges[:-1], edges[1:]))
+    return found

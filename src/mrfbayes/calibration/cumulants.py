@@ -195,12 +195,3 @@ Cumulants = ExactCumulants | ObservedCumulants | ParticleCumulants  # the statis
 def cumulants_at(model: Model, w: np.ndarray, data: Observed) -> ExactCumulants | ObservedCumulants:
     """Exact cumulants of data that may have missing cells."""
     return ExactCumulants(model, w) if data.clamped is None else ObservedCumulants(model, w, data)
-
-
-def observed_value(model: Model, data: Observed, w: np.ndarray) -> tuple[float, np.ndarray]:
-    """A(w) and E[s] of one row, less what its missing cells have: n times that is the likelihood's part."""
-    log_z, mean = exact.moments_w(model, w)
-    if data.clamped is None:
-        return log_z, mean
-    total, clamped = data.clamped.moments(w)
-    return log_z - total / data.n, mean - clamped / data.n

@@ -1,4 +1,4 @@
-r"""Local moments of planar fields, exactly: spreads and third-order sums through windows of the whole field.
+r"""Local moments of planar fields, exactly: variances and third-order sums through windows of the whole field.
 
 With H the Green function (`mrfbayes.exact.planar_windows`), J = (0, 1; -1, 0) and g the derivative of tau by the
 log-odds, distinct edges have
@@ -19,10 +19,10 @@ import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.progress import Progress
-from mrfbayes.calibration.blocks import Blocks, LocalMoments, ThirdSums, local_blocks
+from mrfbayes.calibration.blocks import Blocks, LocalMoments, local_blocks
 from mrfbayes.exact.choice import planar, takes_planar
 from mrfbayes.exact.planar_windows import SHIFTS, PlanarWindow, Tiling
-from mrfbayes.kernels.calibration.exact_blocks import block_cubes
+from mrfbayes.kernels.calibration.blocks import block_cubes
 from mrfbayes.model.field import Model
 
 NEAR, FAR = 2, 3  # steps that a block reaches; tiles are wider
@@ -109,9 +109,7 @@ def exact_moments(
                 cube[some], mixed[some] = parts[1:]
                 places[window.edge] = -1
                 bar.update(int(np.count_nonzero(chosen < number)))
-    nothing = np.zeros(p)
-    third = ThirdSums(cube, mixed, nothing, nothing)
-    return LocalMoments(blocks, spread, spread[blocks.offset[:-1]], nothing, third, 0), cut
+    return LocalMoments(blocks, spread, spread[blocks.offset[:-1]], np.zeros(p), cube, mixed, 0), cut
 
 
 def _deepest(tilings: list[Tiling], blocks: Blocks, wider: Blocks) -> tuple[np.ndarray, int]:

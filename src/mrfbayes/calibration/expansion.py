@@ -12,15 +12,17 @@ beyond S is in `mrfbayes.calibration.one_loop`, the coin with these cumulants in
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CalibrationError, calibrating
-from mrfbayes.calibration.cumulants import Cumulants
+from mrfbayes.calibration.cumulants import Cumulants, cumulants_at
 from mrfbayes.estimation.optimise import newton
+from mrfbayes.exact import quantities as exact
+from mrfbayes.exact.clamped import Observed
+from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
 
 _TOLERANCE = 1e-9  # posterior sds
@@ -45,6 +47,14 @@ class Mode:
     factor: np.ndarray
     cumulants: Cumulants
     steps: int
+
+    @classmethod
+    def at(cls, w: np.ndarray, information: np.ndarray, cumulants: Cumulants, steps: int, share: float = 1.0) -> Mode:
+        """The mode w with the inverse of its information (p, p), times ``share``."""
+        with calibrating("the information at the posterior mode is not positive definite"):
+            inverse = np.linalg.inv(information) * share
+            inverse = (inverse + inverse.T) / 2
+            return cls(w, inverse, np.linalg.cholesky(inverse), cumulants, steps)
 
 
 @dataclass(frozen=True)
@@ -74,51 +84,26 @@ def prior_information(prior: Prior, w: np.ndarray) -> np.ndarray:
 class _LogPosterior:
     """The log posterior in w; keeps the point whose curvature was asked for last, and the field's statistics there."""
 
-    def __init__(
-        self,
-        value_at: Callable[[np.ndarray], tuple[float, np.ndarray]],
-        cumulants_at: Callable[[np.ndarray], Cumulants],
-        counts: np.ndarray,
-        n: float,
-        prior: Prior,
-    ) -> None:
-        self._value_at, self._cumulants_at = value_at, cumulants_at
-        self._counts, self._n, self._prior = counts, n, prior
+    def __init__(self, model: Model, data: Observed, prior: Prior) -> None:
+        self.model, self.data, self.prior = model, data, prior
         self.w, self.information = np.zeros(0), np.zeros((0, 0))
         self.cumulants: Cumulants
 
     def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient (p,)."""
-        log_z, mean = self._value_at(w)
-        value = float(self._counts @ w - self._n * log_z + self._prior.log_density_w(w))
-        return value, self._counts - self._n * mean + self._prior.gradient_w(w)
+        value, gradient = self.data.value_gradient(w, *exact.moments_w(self.model, w))
+        return value + self.prior.log_density_w(w), gradient + self.prior.gradient_w(w)
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
         """Minus the Hessian, (p, p)."""
-        self.w, self.cumulants = w, self._cumulants_at(w)
-        self.information = self._n * self.cumulants.covariance + prior_information(self._prior, w)
+        self.w, self.cumulants = w, cumulants_at(self.model, w, self.data)
+        self.information = self.data.n * self.cumulants.covariance + prior_information(self.prior, w)
         return self.information
 
 
-def find_mode(
-    value_at: Callable[[np.ndarray], tuple[float, np.ndarray]],
-    cumulants_at: Callable[[np.ndarray], Cumulants],
-    counts: np.ndarray,
-    n: float,
-    prior: Prior,
-    start: np.ndarray,
-) -> Mode:
-    """The mode of the posterior in w, which exists under every proper prior, and the curvature there.
-
-    Parameters
-    ----------
-    value_at : w -> A(w) and E[s] (the constant part of s included in both)
-    cumulants_at : w -> the field's statistics there
-    counts : (p,) sufficient statistics of the data
-    """
-    from scipy.linalg import cho_solve
-
-    posterior = _LogPosterior(value_at, cumulants_at, counts, n, prior)
+def find_mode(model: Model, data: Observed, prior: Prior, start: np.ndarray) -> Mode:
+    """The mode of the posterior in w, which exists under every proper prior, and the curvature there."""
+    posterior = _LogPosterior(model, data, prior)
     ascent = newton(posterior, start, tolerance=_TOLERANCE)
     budget().check("the posterior mode")
     if not ascent.converged:
@@ -126,10 +111,7 @@ def find_mode(
             f"no posterior mode after {ascent.iterations} Newton steps: the last was {ascent.step:.2g} posterior sds "
             "long; use method='exact' with engine='mh', or a prior that is less flat."
         )
-    with calibrating("the curvature at the posterior mode is not positive definite"):
-        inverse = cho_solve((np.linalg.cholesky(posterior.information), True), np.eye(start.size))
-        inverse = (inverse + inverse.T) / 2
-        return Mode(posterior.w, inverse, np.linalg.cholesky(inverse), posterior.cumulants, ascent.iterations - 1)
+    return Mode.at(posterior.w, posterior.information, posterior.cumulants, ascent.iterations - 1)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.checks import whole
-from mrfbayes.base.errors import CostError, InputError, calibrating
+from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child
 from mrfbayes.calibration import expansion as calibration
@@ -19,14 +19,12 @@ from mrfbayes.calibration.cumulants import (
     ParticleCumulants,
     cumulants_at,
     direction_cells,
-    observed_value,
 )
 from mrfbayes.calibration.exact_blocks import FAR, exact_moments, sees_windows
-from mrfbayes.calibration.matching import match, match_loop, skewness_doubts
+from mrfbayes.calibration.matching import Calibration, match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, loops_are_affordable, one_loop, usable
-from mrfbayes.calibration.result import Calibration
+from mrfbayes.estimation.estimate import Problem
 from mrfbayes.estimation.estimate import estimate as make_estimate
-from mrfbayes.estimation.problem import Problem
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.clamped import observed
@@ -72,7 +70,7 @@ def calibrate(
 
     Parameters
     ----------
-    variance : how spreads are matched. "order": leading order to leading order; "loop": the coin's variance is the
+    variance : how variances are matched. "order": leading order to leading order; "loop": the coin's variance is the
         posterior's to one loop; "relative": what the loops add beyond those of the coin alone, which is the most
         accurate and keeps single coins and trees exact
     moments : "exact" (by recursion, on large planar fields of agreement coins with third-order sums through windows),
@@ -122,7 +120,7 @@ def _calibrate(
     warnings: list[str] = []
     if moments == "windows":
         mode, order, details = window_mode(problem)
-        variance = "order"  # loops would take samples, which are dear here
+        variance = "order"  # loops would take samples, which are expensive here
     elif moments == "exact":
         mode, details, warnings = exact_mode(problem)
     else:
@@ -136,7 +134,7 @@ def _calibrate(
     loops = None
     if variance != "order" and not loops_are_affordable(mode):
         variance = "order"
-        warnings.append("spreads are those of leading order: so many missing cells make loops too dear")
+        warnings.append("too many missing cells for the loop correction: it was left out, and sds are of leading order")
     if variance != "order":
         bar.update(2, "loops")
         effort = Effort(mode.cumulants.n) if isinstance(mode.cumulants, ParticleCumulants) else Effort()
@@ -144,7 +142,7 @@ def _calibrate(
             loops = one_loop(mode, n, order, child(problem.seed, "loops"), effort)
         except OutOfTime:
             variance = "order"
-            budget().cut("spreads are those of leading order: there was no time for loops")
+            budget().cut("sds are of leading order: there was no time for the loop correction")
     if loops is None:
         coins = match(*numbers)
     else:
@@ -200,15 +198,8 @@ def moments_cost(model: Model) -> float:
 
 def exact_mode(problem: Problem) -> tuple[calibration.Mode, dict[str, object], list[str]]:
     """The mode by Newton's method on the exact posterior."""
-    model, data = problem.model, observed(problem.statistics)
-    mode = calibration.find_mode(
-        lambda w: observed_value(model, data, w),
-        lambda w: cumulants_at(model, w, data),
-        data.counts,
-        data.n,
-        problem.prior,
-        start_log_odds(problem),
-    )
+    data, start = observed(problem.statistics), start_log_odds(problem)
+    mode = calibration.find_mode(problem.model, data, problem.prior, start)
     return mode, {"newton_steps": mode.steps}, []
 
 
@@ -222,14 +213,13 @@ def window_mode(problem: Problem) -> tuple[calibration.Mode, calibration.ThirdOr
     found = make_estimate(model, statistics, algorithm="exact", rng=seed, prior=prior, progress=problem.progress)
     w, n, data = np.asarray(found.log_odds, dtype=float), statistics.n_all, observed(statistics)
     cumulants = cumulants_at(model, w, data)
-    with calibrating("the curvature at the posterior mode is not positive definite"):
-        inverse = np.linalg.inv(n * cumulants.covariance + calibration.prior_information(prior, w))
-        inverse = (inverse + inverse.T) / 2
-        mode = calibration.Mode(w, inverse, np.linalg.cholesky(inverse), cumulants, found.iterations)
+    information = n * cumulants.covariance + calibration.prior_information(prior, w)
+    mode = calibration.Mode.at(w, information, cumulants, found.iterations)
+    inverse = mode.covariance
     local, cut = exact_moments(model, w, n, -prior.hessian_w(w), FAR, problem.progress)
     tensors = calibration.coin_tensors(prior.third_w(w), prior.fourth_w(w), inverse)
-    third = -n * local.third.cube + inverse**3 @ tensors.value
-    shift = 0.5 * (-n * local.third.mixed + inverse @ (np.diag(inverse) * tensors.value))
+    third = -n * local.cube + inverse**3 @ tensors.value
+    shift = 0.5 * (-n * local.mixed + inverse @ (np.diag(inverse) * tensors.value))
     nothing = np.zeros((0, w.size))  # what only loops would need
     return (
         mode,
@@ -253,11 +243,8 @@ def particle_mode(
     cumulants = ParticleCumulants(model, w, count, SWEEPS, statistics, seed)
     information = n * cumulants.covariance + calibration.prior_information(prior, w)
     # The mean of an inverse is not the inverse of the mean: undo it.
-    with calibrating("the covariance of the particles is not positive definite"):
-        inverse = np.linalg.inv(information) * (cumulants.n - p - 2) / cumulants.n
-        inverse = (inverse + inverse.T) / 2
-        mode = calibration.Mode(w, inverse, np.linalg.cholesky(inverse), cumulants, estimate.iterations)
-    sd = np.sqrt(np.diag(inverse))
+    mode = calibration.Mode.at(w, information, cumulants, estimate.iterations, (cumulants.n - p - 2) / cumulants.n)
+    inverse, sd = mode.covariance, np.sqrt(np.diag(mode.covariance))
     # How far the mode is off, in sds: the Newton step that the particles ask for, less what their noise explains.
     step = inverse @ (statistics.counts - n * cumulants.mean + prior.gradient_w(w)) / sd
     noise = n * np.sqrt(np.einsum("ij,jk,ik->i", inverse, cumulants.covariance, inverse) / cumulants.n) / sd
@@ -280,7 +267,7 @@ def particle_mode(
     if cumulants.disagreement > limit:
         warnings.append(
             f"particles from the data and from random starts still disagree after {SWEEPS} sweeps (their means differ "
-            f"by {cumulants.disagreement:.1f} standard errors): spreads cannot be trusted in so ordered a field."
+            f"by {cumulants.disagreement:.1f} standard errors): sds cannot be trusted in so ordered a field."
         )
     return mode, accuracy, details, warnings
 

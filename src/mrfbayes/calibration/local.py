@@ -1,11 +1,11 @@
 """Calibration of very many parameters: everything about a coin comes from the block of parameters around it.
 
-Cost and memory are linear in the number of parameters. Spreads, third cumulants and mean shifts are sums over the
+Cost and memory are linear in the number of parameters. Variances, third cumulants and mean shifts are sums over the
 block, exact on planar fields of agreement coins (`calibration.exact_blocks`), elsewhere and on the largest ones from
 particles (`calibration.blocks`); coins are matched order to order; normal scores are joined by Vecchia's
 construction (each given its near ones before it), which draws a joint vector in one pass. Quantiles are those of the
 coin by Cornish and Fisher's expansion in its first four cumulants. How far a block reaches is measured: one step
-more is taken where it changes the spreads of some parameters by more than `WORTHWHILE` on average.
+more is taken where it changes the sds of some parameters by more than `WORTHWHILE` on average.
 """
 
 from __future__ import annotations
@@ -18,30 +18,19 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.calibration import exact_blocks
-from mrfbayes.calibration.blocks import (
-    Blocks,
-    LocalInformation,
-    LocalMoments,
-    in_threads,
-    local_blocks,
-    local_moments,
-    planes_of,
-)
-from mrfbayes.calibration.exact_blocks import sees_windows
+from mrfbayes.calibration.blocks import Blocks, LocalInformation, LocalMoments, local_blocks, local_moments, planes_of
+from mrfbayes.calibration.exact_blocks import FAR, NEAR, WORTHWHILE, sees_windows
 from mrfbayes.calibration.expansion import Accuracy
-from mrfbayes.calibration.matching import Coins, coin_moments, match, skewness_doubts
-from mrfbayes.calibration.result import Calibration
-from mrfbayes.estimation.estimate import estimate
+from mrfbayes.calibration.matching import Calibration, Coins, coin_moments, match, skewness_doubts
+from mrfbayes.estimation.estimate import Problem, estimate
 from mrfbayes.estimation.newton import predicted_seconds
-from mrfbayes.estimation.problem import Problem
 from mrfbayes.estimation.result import Estimate
-from mrfbayes.kernels.calibration.local import conditionals, count_earlier, draw_scores, local_third
+from mrfbayes.kernels.calibration.blocks import conditionals, count_earlier, draw_scores, prior_third
 from mrfbayes.model.field import Model
 from mrfbayes.particles.moments import particles_at
+from mrfbayes.particles.sweeps import split_in_threads
 
 LEAST_BLOCK_PARTICLES, MOST_BLOCK_PARTICLES, BLOCK_SWEEPS = 1_024, 16_384, 60
-NEAR, FAR = 2, 3  # steps that a block reaches
-WORTHWHILE = 0.002  # of an sd, on average: what a step further must add to be taken
 PROBES = 400  # parameters on which that is measured
 MODE_SECONDS = 120.0  # that an exact mode may be expected to take
 PLANE_BITS = 2**31  # of the particles' statistics, 256 MiB
@@ -119,7 +108,7 @@ class Regressions:
             where = (blocks.offset, blocks.member, spread, first, last)
             return int(conditionals(*where, offset, source, weight, residual))
 
-        return cls(offset, source, weight, residual, sum(in_threads(run, p, threads)))
+        return cls(offset, source, weight, residual, sum(split_in_threads(run, 0, p, threads)))
 
 
 @dataclass(frozen=True)
@@ -177,9 +166,9 @@ def calibrate_locally(
     local, details = moments_at(problem, w, particles, threads)
     cube, shift = np.empty_like(w), np.empty_like(w)  # what the prior adds to third cumulants and (twice) to shifts
     blocks = local.blocks
-    local_third(blocks.offset, blocks.member, local.spread, local.variance.copy(), prior.third_w(w), cube, shift)
-    third = -n * local.third.cube + cube
-    coins = match(w, local.variance, third, 0.5 * (-n * local.third.mixed + shift))
+    prior_third(blocks.offset, blocks.member, local.spread, local.variance.copy(), prior.third_w(w), cube, shift)
+    third = -n * local.cube + cube
+    coins = match(w, local.variance, third, 0.5 * (-n * local.mixed + shift))
     regressions = Regressions.of(local.blocks, local.spread, threads)
     sd_error = None if is_exact else local.variance_error / 2
     noise = 0.0 if sd_error is None else float(np.sqrt(np.mean(sd_error**2)))
@@ -239,7 +228,7 @@ def _particle_moments(
 def choose_distance(model: Model, information: LocalInformation) -> tuple[int, float]:
     """How far blocks reach, and by what share the sds of some parameters grow where blocks reach a step further.
 
-    A block that is too small leaves out regressors, so that its spreads are too small: their average growth tells how
+    A block that is too small leaves out regressors, so that its sds are too small: their average growth tells how
     much is missing, and what still further steps would add is less.
     """
     p = model.n_parameters

@@ -27,7 +27,7 @@ from mrfbayes.calibration.expansion import Mode, PriorTensors, ThirdOrder
 
 LOOP_NOISE = 1e-3  # of a variance, the largest: sampling stops there
 LOOP_SAMPLES = 262_144  # or after so many samples
-HOLED_CELLS = 3e9  # the same where cells are missing, when there is no other way
+MISSING_CELLS = 3e9  # the same where cells are missing, when there is no other way
 POLARISED_CELLS = 1e8  # table cells of directional derivatives up to which the sum over pairs is done exactly
 PAIR_SAMPLES = 8_192  # of them at most in the sum over pairs
 FIRST_PAIR_SAMPLES = 2_048  # with which that sum begins, before it doubles
@@ -44,11 +44,7 @@ class Effort(NamedTuple):
 
 
 def one_loop(
-    mode: Mode,
-    n: float,
-    order: ThirdOrder,
-    seed: np.random.SeedSequence,
-    effort: Effort | None = None,
+    mode: Mode, n: float, order: ThirdOrder, seed: np.random.SeedSequence, effort: Effort | None = None
 ) -> np.ndarray:
     """The covariance (p, p) of the log-odds to one loop; its noise is that of a small correction.
 
@@ -97,12 +93,7 @@ def usable(loops: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _sampled_loops(
-    mode: Mode,
-    order: ThirdOrder,
-    known: np.ndarray,
-    n: float,
-    seed: np.random.SeedSequence,
-    effort: Effort,
+    mode: Mode, order: ThirdOrder, known: np.ndarray, n: float, seed: np.random.SeedSequence, effort: Effort
 ) -> tuple[np.ndarray, np.ndarray]:
     """E[P_j P_k (Q - E Q)] and E[P_j P'_k (D'SD')^2] less what the squares of single statistics explain."""
     s, cumulants = mode.covariance, mode.cumulants
@@ -161,14 +152,9 @@ def _sampled_squares(
 
 
 def _observed_loops(
-    mode: Mode,
-    cumulants: ObservedCumulants,
-    order: ThirdOrder,
-    n: float,
-    seed: np.random.SeedSequence,
-    effort: Effort,
+    mode: Mode, cumulants: ObservedCumulants, order: ThirdOrder, n: float, seed: np.random.SeedSequence, effort: Effort
 ) -> tuple[np.ndarray, np.ndarray]:
-    """S kappa_4 S and the sum over pairs, for data with holes: the field's own less what clamped rows have."""
+    """S kappa_4 S and the sum over pairs, for data with missing cells: the field's own less what clamped rows have."""
     s, free = mode.covariance, cumulants.free
     nothing = np.zeros(len(s))
     states = free.states()
@@ -179,7 +165,7 @@ def _observed_loops(
     else:
         squared, _ = _sampled_squares(free, s, nothing, n, seed, effort._replace(pairs=0))
     fourth = squared - 2 * s @ free.covariance @ s @ free.covariance @ s - cumulants.clamped_fourth(mode.factor)
-    products = _polarised_products(mode, order.trace_terms, nothing, HOLED_CELLS)
+    products = _polarised_products(mode, order.trace_terms, nothing, MISSING_CELLS)
     assert products is not None
     return np.asarray(fourth), products
 
@@ -189,7 +175,7 @@ def loops_are_affordable(mode: Mode) -> bool:
     cumulants = mode.cumulants
     if not isinstance(cumulants, ObservedCumulants):
         return True
-    return not cumulants.clamped.large and len(mode.w) ** 2 / 2 * cumulants.direction_cells <= HOLED_CELLS
+    return not cumulants.clamped.large and len(mode.w) ** 2 / 2 * cumulants.direction_cells <= MISSING_CELLS
 
 
 def _polarised_products(

@@ -89,21 +89,12 @@ class CoinMarginal:
         row.setflags(write=False)
         return row
 
-    @property
-    def _row(self) -> np.ndarray:
-        return self.row.copy()  # kernels compile for writable arrays only
-
     def logpdf(self, theta: object) -> Numbers:
         """Log density in theta; minus infinity outside [0, 1]."""
-        from mrfbayes.kernels.coins.coin import log_densities
 
         def inside(values: np.ndarray) -> np.ndarray:
-            # At the very ends the density has a limit, reached long before the smallest double.
-            theta = np.clip(values, 1e-300, 1.0 - 2.0**-53)
-            log_odds = _logit(theta)
-            out = np.empty_like(log_odds)
-            log_densities(self._row, log_odds, out)
-            out -= np.log(theta) + np.log1p(-theta)
+            theta = _cut(values)
+            out: np.ndarray = each("log_density", self.row, _logit(theta)) - (np.log(theta) + np.log1p(-theta))
             low, high = self.row[0] + self.row[2] - 1.0, self.row[1] + self.row[3] - 1.0
             out[(values == 0.0) & (low > 0.0)] = -math.inf
             out[(values == 1.0) & (high > 0.0)] = -math.inf
@@ -115,23 +106,19 @@ class CoinMarginal:
         """Density in theta."""
         return as_scalar(np.exp(np.asarray(self.logpdf(theta))))
 
-    def _tails(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        from mrfbayes.kernels.coins.coin import log_cdfs_sfs
-
-        theta = np.clip(values, 1e-300, 1.0 - 2.0**-53)
-        lower, upper = np.empty_like(theta), np.empty_like(theta)
-        log_cdfs_sfs(self._row, _logit(theta), lower, upper)
-        lower[values == 0.0], upper[values == 0.0] = -math.inf, 0.0
-        lower[values == 1.0], upper[values == 1.0] = 0.0, -math.inf
-        return lower, upper
+    def _tails(self, values: np.ndarray) -> np.ndarray:
+        """(k, 2) logs of the probabilities below and above."""
+        tails = each("log_cdf_sf", self.row, _logit(_cut(values)))
+        tails[values == 0.0], tails[values == 1.0] = (-math.inf, 0.0), (0.0, -math.inf)
+        return tails
 
     def logcdf(self, theta: object) -> Numbers:
         """Log of the probability below theta."""
-        return _apply(theta, lambda values: self._tails(values)[0], -math.inf, 0.0)
+        return _apply(theta, lambda values: self._tails(values)[:, 0], -math.inf, 0.0)
 
     def logsf(self, theta: object) -> Numbers:
         """Log of the probability above theta."""
-        return _apply(theta, lambda values: self._tails(values)[1], 0.0, -math.inf)
+        return _apply(theta, lambda values: self._tails(values)[:, 1], 0.0, -math.inf)
 
     def cdf(self, theta: object) -> Numbers:
         """Probability below theta."""
@@ -143,11 +130,9 @@ class CoinMarginal:
 
     def normal_score(self, theta: object) -> Numbers:
         """Phi^-1(F(theta)), finite wherever 0 < theta < 1."""
-        from mrfbayes.kernels.coins.coin import normal_scores
 
         def inside(values: np.ndarray) -> np.ndarray:
-            out = np.empty_like(values)
-            normal_scores(self._row, _logit(np.clip(values, 1e-300, 1.0 - 2.0**-53)), out)
+            out = each("normal_score", self.row, _logit(_cut(values)))
             out[values == 0.0], out[values == 1.0] = -math.inf, math.inf
             return out
 
@@ -166,18 +151,13 @@ class CoinMarginal:
 
     def from_normal(self, z: object) -> Numbers:
         """The theta whose normal score is ``z``: a standard normal z gives a draw."""
-        from mrfbayes.kernels.coins.coin import quantiles
-
-        scores = numbers_of(z, "z")
-        out = np.empty(scores.size)
-        quantiles(self._row, np.ascontiguousarray(scores.ravel()), out)
-        return as_scalar(_sigmoid(out).reshape(scores.shape))
+        return as_scalar(_sigmoid(each("quantile", self.row, numbers_of(z, "z"))))
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
         from mrfbayes.kernels.coins.coin import moments
 
-        mean, variance = moments(self._row)
+        mean, variance = moments(self.row.copy())
         return float(mean), float(variance)
 
     @property
@@ -215,9 +195,23 @@ class CoinMarginal:
         source = rng if isinstance(rng, np.random.Generator) else generator(seed_sequence(rng), "coin")
         shape = shape_of(size)
         values = source.standard_normal((math.prod(shape), 1))
-        coins = self._row[None, :]
+        coins = self.row[None, :].copy()
         thetas_of_normals(coins, *all_tables(coins, DRAWS)[:2], values)
         return as_scalar(values.reshape(shape))
+
+
+def each(name: str, coin: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The function ``name`` of `mrfbayes.kernels.coins.coin` for one coin at every one of ``values``."""
+    from mrfbayes.kernels.coins import coin as kernels
+
+    function, row = getattr(kernels, name), coin.copy()  # kernels compile for writable arrays only
+    found = np.array([function(row, value) for value in values.ravel().tolist()], dtype=float)
+    return np.asarray(found.reshape((*values.shape, *found.shape[1:])))
+
+
+def _cut(theta: np.ndarray) -> np.ndarray:
+    """Theta inside (0, 1): at the very ends there are limits, reached long before the smallest double."""
+    return np.asarray(np.clip(theta, 1e-300, 1.0 - 2.0**-53))
 
 
 def _logit(theta: np.ndarray) -> np.ndarray:

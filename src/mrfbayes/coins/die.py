@@ -10,14 +10,13 @@ whose normal scores are the coordinates by which a die enters the copula.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, generator, seed_sequence
-from mrfbayes.coins.coin import Numbers, as_scalar, coin_rows, numbers_of, shape_of
+from mrfbayes.coins.coin import Numbers, as_scalar, coin_rows, each, numbers_of, shape_of
 
 INTEGRATION_STEP, TAIL_NATS = 0.2, 42.0  # of log s: the trapezoidal rule's error is e^-49, the tails' e^-42
 
@@ -97,10 +96,8 @@ class DieMarginal:
 
     def logpdf(self, theta: object) -> Numbers:
         """Log density on the simplex, with respect to the first K - 1 weights; minus infinity outside."""
-        from mrfbayes.kernels.coins.coin import log_densities
-
         logs, shape, inside = self._log_theta(theta)
-        density = self._each_stick(log_densities, self._stick_log_odds(logs)).sum(axis=1) - logs.sum(axis=1)
+        density = self._each_stick("log_density", self._stick_log_odds(logs)).sum(axis=1) - logs.sum(axis=1)
         return as_scalar(np.where(inside, density, -math.inf).reshape(shape))
 
     def pdf(self, theta: object) -> Numbers:
@@ -109,29 +106,22 @@ class DieMarginal:
 
     def normal_scores(self, theta: object) -> np.ndarray:
         """Normal scores (..., K-1) of the sticks of lambda: under this distribution independent standard normals."""
-        from mrfbayes.kernels.coins.coin import normal_scores
-
         logs, shape, inside = self._log_theta(theta)
-        scores = self._each_stick(normal_scores, self._stick_log_odds(logs))
+        scores = self._each_stick("normal_score", self._stick_log_odds(logs))
         scores[~inside] = math.nan
         return scores.reshape(*shape, self.sides - 1)
 
     def from_normal(self, z: object) -> np.ndarray:
         """All K weights (..., K) from normal scores (..., K-1): the inverse of `normal_scores`."""
-        from mrfbayes.kernels.coins.coin import quantiles
-
         array = numbers_of(z, "z")
         if array.ndim == 0 or array.shape[-1] != self.sides - 1:
             raise InputError(f"z has shape {array.shape}: its last axis must hold {self.sides - 1} normal scores.")
-        log_odds = self._each_stick(quantiles, array.reshape(-1, self.sides - 1))
+        log_odds = self._each_stick("quantile", array.reshape(-1, self.sides - 1))
         return self.from_sticks(log_odds).reshape(*array.shape[:-1], self.sides)
 
-    def _each_stick(self, function: Callable[..., None], values: np.ndarray) -> np.ndarray:
-        """A kernel ``function`` (coin, values, out) of every stick on its column of ``values`` (rows, K-1)."""
-        out = np.empty((self.sides - 1, len(values)))
-        for stick, column, result in zip(self.sticks, np.ascontiguousarray(values.T), out, strict=True):
-            function(stick, column, result)
-        return out.T
+    def _each_stick(self, name: str, values: np.ndarray) -> np.ndarray:
+        """The kernel ``name`` of every stick on its column of ``values`` (rows, K-1)."""
+        return np.stack([each(name, *pair) for pair in zip(self.sticks, values.T, strict=True)], axis=1)
 
     def _stick_log_odds(self, log_theta: np.ndarray) -> np.ndarray:
         log_lambda = log_theta + self.log_eta

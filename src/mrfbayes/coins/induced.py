@@ -1,28 +1,41 @@
-"""The MLE-induced joint likelihood as numbers: coins from statistics and estimate, joined by a Gaussian copula.
+r"""The MLE-induced joint likelihood as numbers: coins from statistics and estimate, joined by a Gaussian copula.
 
 This is what `mrfbayes.methods.mle.mle` runs on and what `mrfbayes.likelihood` shows.
+
+The correlation of the Gaussian copula that joins coins: exchangeable, or a full matrix, checked.
+
+The external effect of every factor: how the rest of the graph pulls at it, Eq. (5) in log-odds.
+
+.. math:: \mathrm{logit}\,\eta_j = \mathrm{logit}\,\hat\lambda_j - \mathrm{logit}\,\hat\theta_j
+
+A die has one such number per free outcome, log(eta_k / eta_K). Where no finite maximum likelihood estimate exists,
+the observed frequency is replaced by its expectation at the penalised estimate; at a finite estimate the two agree.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child, generator, kernel_state
-from mrfbayes.coins.coin import CoinMarginal, check_form, coin_rows
-from mrfbayes.coins.correlation import Correlation
+from mrfbayes.coins.coin import CoinMarginal, check_form, check_number, coin_rows
 from mrfbayes.coins.die import DieMarginal
-from mrfbayes.coins.external_effects import ExternalEffects, external_effects
 from mrfbayes.coins.importance_weights import TRUSTED_K, effective_size, pareto_k, resample
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model, factors_per_block
+from mrfbayes.model.result import PointEstimate, as_estimate
 from mrfbayes.priors import Prior
 
+NORMALS_AT_A_TIME = 2**18  # numbers: they stay in the cache
 DRAWS_AT_A_TIME = 2**22  # numbers; between blocks Ctrl-C is heard
 CANDIDATES = 4  # direct draws weighed for each one that is kept under another prior
 INDUCED_PILOT_DRAWS = 4_000
+CLOSEST = 1e-9  # an estimate nearer than this to 0 or 1 has not been found, it has run away
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,18 +133,23 @@ class Induced:
 
     def draw(self, size: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(size, p) independent draws of theta from the likelihood, standardised under the uniform prior."""
-        from mrfbayes.kernels.coins.scores import draw_exchangeable, fill_correlated, thetas_of_normals
+        from mrfbayes.kernels.base.random import fill_normal
+        from mrfbayes.kernels.coins.scores import thetas_of_normals
 
         state, tables = kernel_state(seed, "copula"), (self.coins, *self.draw_tables[:2])
-        out = np.empty((size, self.model.n_parameters))
-        step = max(1, DRAWS_AT_A_TIME // max(self.model.n_parameters, 1))
+        rho, p = self.correlation.rho, self.model.n_parameters
+        own = math.sqrt(1.0 - rho)
+        shared = (math.sqrt(1.0 + (p - 1.0) * rho) - own) / p  # gives the all-ones direction its eigenvalue
+        out = np.empty((size, p))
+        step = max(1, NORMALS_AT_A_TIME // p)
         for start in range(0, size, step):
             part = out[start : start + step]
-            if self.correlation.factor is None:
-                draw_exchangeable(*tables, self.correlation.rho, state, part)
-            else:
-                fill_correlated(self.correlation.factor, state, part)
-                thetas_of_normals(*tables, part)
+            fill_normal(state, part.reshape(-1))
+            if self.correlation.factor is not None:
+                part[:] = part @ self.correlation.factor.T
+            elif rho:
+                part[:] = own * part + shared * part.sum(axis=1, keepdims=True)
+            thetas_of_normals(*tables, part)
             for block, die in self.dice.items():
                 shares = part[:, slice(*self.model.chart.offset[block : block + 2])]
                 mu = np.clip(shares, 1e-300, 1.0 - 2.0**-53)
@@ -156,7 +174,7 @@ class WeightedDraws:
 
     @staticmethod
     def _weigh(prior: Prior, draws: np.ndarray) -> np.ndarray:
-        from mrfbayes.kernels.run.target import log_priors
+        from mrfbayes.kernels.run.chain import log_priors
 
         out = np.empty(len(draws))
         log_priors(prior.view, draws, out)
@@ -193,3 +211,128 @@ class WeightedDraws:
             drawn = self.induced.draw(CANDIDATES * len(part), stream)
             part[:] = drawn[resample(self._weigh(self.prior, drawn), len(part), generator(stream, "resample"))]
         return out
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """The copula: ``rho`` of the exchangeable matrix, or a full ``matrix`` with its Cholesky ``factor``."""
+
+    rho: float
+    matrix: np.ndarray | None = None
+    factor: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, rho: object, p: int) -> Correlation:
+        """``rho`` checked: a number in (-1/(p-1), 1), or a (p, p) correlation matrix."""
+        if isinstance(rho, (str, bytes)) or rho is None or isinstance(rho, Mapping):
+            raise InputError(f"rho = {rho!r}: give a number, or a ({p}, {p}) correlation matrix.")
+        if np.ndim(np.asarray(rho, dtype=object)) == 0:
+            low = -1.0 / (p - 1) if p > 1 else -1.0
+            value = check_number(rho[()] if isinstance(rho, np.ndarray) else rho, "rho")
+            if not low < value < 1.0:
+                raise InputError(
+                    f"rho = {value:g} is outside ({low:.6g}, 1): with p = {p} parameters the exchangeable correlation "
+                    "matrix is positive definite only there, that is, on (-1/(p-1), 1)."
+                )
+            return cls(value)
+        return cls(math.nan, *_check_matrix(rho, p))
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether the copula is the product."""
+        return self.matrix is None and self.rho == 0.0
+
+
+def _check_matrix(given: object, p: int) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        matrix = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"rho: expected a number or a ({p}, {p}) matrix of numbers.") from None
+    if matrix.shape != (p, p):
+        raise InputError(f"rho has shape {matrix.shape}, expected a number or a ({p}, {p}) correlation matrix.")
+    if not np.isfinite(matrix).all():
+        raise InputError("rho: the correlation matrix holds a value that is not finite.")
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-10):
+        raise InputError("rho: the correlation matrix is not symmetric.")
+    if not np.allclose(np.diagonal(matrix), 1.0, rtol=0.0, atol=1e-10):
+        j = int(np.argmax(np.abs(np.diagonal(matrix) - 1.0)))
+        raise InputError(f"rho[{j}, {j}] = {matrix[j, j]:g}: a correlation matrix has ones on its diagonal.")
+    try:
+        return matrix, np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        smallest = float(np.linalg.eigvalsh(matrix)[0])
+        raise InputError(
+            f"rho: the correlation matrix is not positive definite (smallest eigenvalue {smallest:.3g})."
+        ) from None
+
+
+@dataclass(frozen=True)
+class ExternalEffects:
+    """``log_odds_eta`` (p,), the estimate they belong to, and whether it had to be penalised."""
+
+    log_odds_eta: np.ndarray
+    theta: np.ndarray
+    log_odds: np.ndarray
+    penalised: bool
+    boundary: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def external_effects(statistics: Statistics, estimate: object) -> ExternalEffects:
+    """Eq. (5) for every free parameter.
+
+    Parameters
+    ----------
+    estimate : a `mrfbayes.estimation.result.Estimate`, any object with ``theta``, or theta (p,) itself
+    """
+    model = statistics.model
+    chart = model.chart
+    found = as_estimate(model, estimate)
+    theta, log_odds, boundary = found.theta, found.log_odds, found.boundary
+    empty = _blocks_with_empty_outcomes(statistics)
+    tosses, is_counted = statistics.n * chart.tosses[chart.block_of], chart.is_counted[chart.block_of]
+    outcomes = statistics.outcome_counts[np.arange(chart.n_parameters) + chart.block_of]
+    if not found.penalised and not boundary and not empty.size:
+        runaway = np.flatnonzero(np.minimum(theta, 1.0 - theta) < CLOSEST)
+        if runaway.size:
+            j = int(runaway[0])
+            raise InputError(
+                f"estimate: theta[{j}] = {theta[j]:g} ({model.parameters[j]}) sits on the boundary although both of "
+                "its outcomes occur: it has not converged; estimate again, or pass a penalised estimate."
+            )
+        frequency = np.where(is_counted, statistics.counts, outcomes) / tosses  # Eq. (6)
+        log_odds_eta = chart.log_odds(frequency) - log_odds  # Eq. (5): Eq. (4) in log-odds, solved for eta
+        return ExternalEffects(log_odds_eta, theta, log_odds, False, boundary, ())
+    names = boundary or tuple(model.blocks[b] for b in empty.tolist())
+    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    text = (
+        f"no finite maximum likelihood estimate at {shown}: MLE-L uses the penalised estimate, and expected instead of "
+        "observed frequencies in Eq. (5)"
+        if names
+        else "the estimate is penalised: MLE-L uses expected instead of observed frequencies in Eq. (5)"
+    )
+    expected = _expected(statistics, found) / chart.tosses[chart.block_of]
+    frequency = np.where(is_counted, expected, (outcomes + 1) / (tosses + chart.sides[chart.block_of]))
+    return ExternalEffects(chart.log_odds(frequency) - log_odds, theta, log_odds, True, names, (text,))
+
+
+def _blocks_with_empty_outcomes(statistics: Statistics) -> np.ndarray:
+    """Blocks in which some outcome never occurs."""
+    block = np.repeat(np.arange(statistics.model.chart.n_blocks), statistics.model.chart.sides)
+    return np.unique(block[statistics.outcome_counts <= 0.0])
+
+
+def _expected(statistics: Statistics, estimate: PointEstimate) -> np.ndarray:
+    """E[s] per observation at the estimate: exactly where feasible, else by the equation that a mode solves."""
+    from mrfbayes.exact.quantities import moments_w
+
+    try:
+        return np.asarray(moments_w(statistics.model, estimate.log_odds)[1])
+    except CostError:
+        if estimate.prior is None:
+            raise InputError(
+                "estimate: some outcome never occurs, and what is expected at the theta given is out of reach here: "
+                "give what mrfbayes.estimate returns, whose prior is known."
+            ) from None
+        # At the mode in log-odds: s - n E[s] + the gradient of the log prior = 0.
+        return np.asarray((statistics.counts + estimate.prior.gradient_w(estimate.log_odds)) / statistics.n)

@@ -16,8 +16,8 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.results import diagnostics
 from mrfbayes.results.posterior import diagnosed
-from mrfbayes.run.clusters import Workers
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
+from mrfbayes.run.pools import Workers
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import State, WorkerTask
 

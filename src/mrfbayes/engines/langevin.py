@@ -11,12 +11,11 @@ from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.engines.base import Engine, EngineOutcome, Fields, Setup
 from mrfbayes.methods.langevin.langevin import WARMUP, default_steps
-from mrfbayes.methods.langevin.moments import WalkJoint, walk_coins, walk_moments
-from mrfbayes.methods.langevin.trust import doubts, walk_trust
+from mrfbayes.methods.langevin.moments import WalkJoint, doubts, walk_coins, walk_moments, walk_trust
 from mrfbayes.methods.langevin.walk import RECORDED_COUNTER, Walk
 from mrfbayes.results import diagnostics
-from mrfbayes.run.clusters import Workers
 from mrfbayes.run.driver import ChainRun
+from mrfbayes.run.pools import Workers
 from mrfbayes.run.workers import Chunk, State, WorkerTask
 
 if TYPE_CHECKING:

@@ -1,9 +1,8 @@
-"""What engines whose chains accept or reject share: the states of random walks, and what chains come to."""
+"""Engines whose chains accept or reject: what they share, and the random walks, in log-odds, in theta and by ratios."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
@@ -17,11 +16,13 @@ from mrfbayes.run.workers import ChainTask, State
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.run.chain import ChainSettings
-    from mrfbayes.methods.problem import Problem
+    from mrfbayes.methods.problem import Prepared, Problem
     from mrfbayes.model.field import Model
 
 DENSE_LIMIT = 600  # parameters up to which proposals have a full covariance
 UNCOMPUTED_LIMIT = 1e-3  # share of proposals whose density could not be computed, above which it is said
+PRINTED_VARIANCE = 0.001  # sigma_Q^2, Sec. 3.3
+NOISE_LIMIT = 1.0  # nats of noise in a log ratio, above which the target is visibly another one
 LEAST_ACCEPTANCE = 0.01  # share of proposals accepted, below which a chain hardly moves
 
 
@@ -60,21 +61,16 @@ class MetropolisEngine(Engine):
                 "stopped_by": run.stopped_by,
             },
         }
-        warnings = _uncomputed_warnings(uncomputed, all_steps)
+        warnings = []
+        if uncomputed > UNCOMPUTED_LIMIT * all_steps:
+            warnings.append(
+                f"{uncomputed:,} of {all_steps:,} proposals ({uncomputed / all_steps:.1%}) were rejected because their "
+                "density could not be computed to enough digits: a part of the posterior may be missing; use a "
+                "narrower prior=, or method='calibrated'."
+            )
         if steps and float(acceptance.mean()) < LEAST_ACCEPTANCE:
             warnings.append(_acceptance_warning(float(acceptance.mean())))
         return EngineOutcome(fields, warnings)
-
-
-def _uncomputed_warnings(count: int, steps: int) -> list[str]:
-    """Whether so many proposals were rejected for want of digits that a part of the posterior may be left out."""
-    if count <= UNCOMPUTED_LIMIT * steps:
-        return []
-    return [
-        f"{count:,} of {steps:,} proposals ({count / steps:.1%}) were rejected because their density could not be "
-        "computed to enough digits: a part of the posterior may be missing; use a narrower prior=, or "
-        "method='calibrated'."
-    ]
 
 
 def _acceptance_warning(rate: float) -> str:
@@ -96,9 +92,23 @@ class WalkingEngine(MetropolisEngine):
         """Many: steps are short."""
         return max(20_000, 1_000 * model.n_parameters)
 
-    @abstractmethod
+    def default_warmup(self, steps: int) -> int:
+        """Half as many steps as are kept, where proposals adapt."""
+        return max(steps // 2, 1_000) if self.adapts else 0
+
+    def fits(self, prepared: Prepared) -> bool:
+        """Whether the likelihood is a kernel."""
+        return prepared.view is not None
+
     def scales(self, problem: Problem) -> np.ndarray:
-        """(p,) standard deviations of the first proposals."""
+        """(p,) standard deviations of the first proposals: typical ones of the state, or the printed one."""
+        if not self.adapts:
+            return np.full(problem.model.n_parameters, math.sqrt(PRINTED_VARIANCE))
+        centre, sd = typical_log_odds(problem)
+        if self.keeps_log_odds:
+            return sd
+        at = problem.model.chart.theta(centre)
+        return np.asarray(np.maximum(at * (1 - at) * sd, 1e-12))
 
     def set_up(self, setup: Setup, shape: np.ndarray | None) -> Setup:
         """Chains from their starts; ``shape`` is the lower Cholesky factor that proposals begin with, if known."""
@@ -116,6 +126,63 @@ class WalkingEngine(MetropolisEngine):
         if found.fields["steps"] and rate > 1 - LEAST_ACCEPTANCE:
             found.warnings.append(_acceptance_warning(rate))
         return found
+
+
+class RandomWalk(WalkingEngine):
+    """The adaptive random walk in w for any method with a likelihood: scale and covariance learned in warm-up."""
+
+    loop = "run_walk"
+    needs, label, proposal = "density", "adaptive MH", "adapted"
+
+
+class PrintedWalk(WalkingEngine):
+    """The paper's random walk in theta as printed: normal steps of variance 0.001, no warm-up (Sec. 3.3).
+
+    Its state is theta, and its draws are stored as they are, without passing through log-odds.
+    """
+
+    loop = "run_likelihood"
+    needs, label, proposal = "density", "the printed random walk", "printed"
+    keeps_log_odds = False
+    is_lengthened = False
+    adapts = False
+    is_printed = True
+    default_start = "half"
+
+
+class Ratio(WalkingEngine):
+    """The adaptive random walk in theta of methods that estimate likelihood ratios."""
+
+    loop = "run_ratio"
+    needs, label, proposal = "ratio", "MH by estimated ratios", "adapted"
+    keeps_log_odds = False
+    is_lengthened = False
+
+    def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
+        """As of all chains, without a likelihood; and how noisy the ratios were, by the particles of each step."""
+        from mrfbayes.kernels.run import chain
+
+        found = super().outcome(setup, run)
+        total = float(run.gather("numbers")[:, chain.NOISE_SUM].sum())
+        count = int(run.gather("counters")[:, chain.NOISE_COUNT].sum())
+        noise = math.sqrt(total / count) if total > 0 else 0.0  # root mean square of sd(n log r); 0 of exact ratios
+        if noise > NOISE_LIMIT:
+            found.warnings.append(
+                f"the estimated likelihood ratios are noisy, sd(n log r) = {noise:.2g}: the chain sticks and its "
+                "target is wider than the posterior; use more particles=, or method='exact', 'exchange-exact' or "
+                "'calibrated'."
+            )
+        details = {**found.fields["details"], **({"noise": noise} if noise else {})}
+        return replace(found, fields={**found.fields, "log_likelihood": None, "details": details})
+
+
+class PrintedRatio(Ratio):
+    """The walk by ratios with the printed settings of `PrintedWalk`."""
+
+    label, proposal = "the printed random walk", "printed"
+    adapts = False
+    is_printed = True
+    default_start = "half"
 
 
 def with_chains(
@@ -171,15 +238,3 @@ def with_chains(
     carried_names = tuple(name.removeprefix("view.") for name in states[0] if name.startswith("view."))
     task = ChainTask(problem.prior.view, numbers, prepared.view, loop, carried_names)
     return replace(setup, task=task, states=states)
-
-
-def log_odds_scales(problem: Problem) -> np.ndarray:
-    """(p,) typical standard deviations of w."""
-    return typical_log_odds(problem)[1]
-
-
-def theta_scales(problem: Problem) -> np.ndarray:
-    """(p,) typical standard deviations of theta."""
-    centre, sd = typical_log_odds(problem)
-    at = problem.model.chart.theta(centre)
-    return np.asarray(np.maximum(at * (1 - at) * sd, 1e-12))

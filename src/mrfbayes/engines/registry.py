@@ -14,9 +14,7 @@ from mrfbayes.engines.direct import Direct
 from mrfbayes.engines.hamiltonian import Hamiltonian
 from mrfbayes.engines.independent import Independence
 from mrfbayes.engines.langevin import Langevin
-from mrfbayes.engines.printed_walk import PrintedWalk
-from mrfbayes.engines.random_walk import RandomWalk
-from mrfbayes.engines.ratios import PrintedRatio, Ratio
+from mrfbayes.engines.metropolis import PrintedRatio, PrintedWalk, RandomWalk, Ratio
 
 if TYPE_CHECKING:
     from mrfbayes.engines.settings import Settings

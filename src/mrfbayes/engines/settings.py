@@ -1,4 +1,7 @@
-"""The settings of a call, all checked before anything is computed, and the plan of a run that follows from them."""
+"""The settings of a call, all checked before anything is computed, and the plan of a run that follows from them.
+
+Which method is chosen where the user leaves it open.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,21 @@ from mrfbayes.base.checks import memory_limit, whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.base.types import ThetaLike
-from mrfbayes.engines.auto import choose_method
 from mrfbayes.engines.base import Engine
+from mrfbayes.engines.metropolis import DENSE_LIMIT
 from mrfbayes.engines.registry import choose_engine
+from mrfbayes.estimation.dense_mode import is_dense
+from mrfbayes.exact.choice import is_feasible, is_planar_alone, planar_size, recursion, weighs_by_planar
+from mrfbayes.exact.contract import TooLarge
+from mrfbayes.exact.cost import describe_seconds
+from mrfbayes.methods.covariates import ExactRows
+from mrfbayes.methods.langevin.covariates import walk_seconds
 from mrfbayes.methods.registry import Row, check_options, method_row
+from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 from mrfbayes.model.result import PointEstimate, as_estimate
 from mrfbayes.priors import Prior
-from mrfbayes.run.clusters import Workers, check_workers
+from mrfbayes.run.pools import Workers, check_workers
 from mrfbayes.run.store import recorded
 
 MAX_STEPS = 10**11  # months on any machine
@@ -31,6 +41,9 @@ DEFAULT_DRAW_BYTES = 2**28  # of all draws that thinning leaves by default
 PROPOSALS = ("adapted", "printed")
 STARTS = ("dispersed", "mle", "half")
 LENGTHENED = 16  # times the default number of steps that a chain may grow to
+AUTO_PROPOSALS, AUTO_EXACT_SECONDS = 25_000, 10.0  # "auto" is exact where that many evaluations take no longer
+AUTO_COVARIATE_SECONDS = 60.0
+AUTO_GRADIENTS = 20_000  # that trajectories take on dense fields, whose calibrated proposals mostly fit badly
 
 
 @dataclass(frozen=True)
@@ -172,3 +185,39 @@ def make_plan(model: Model, settings: Settings, engine: Engine) -> Plan:
     start = engine.default_start if settings.start is None else settings.start
     longest = steps if settings.draws is not None else max(steps, min(LENGTHENED * steps, fitting * thin))
     return engine.adjust(Plan(steps, warmup, chains, thin, start, longest), settings, model)
+
+
+def choose_method(model: Model) -> tuple[str, str]:
+    """The method that "auto" stands for, and why."""
+    if isinstance(model, CovariateModel):
+        return _with_covariates(model)
+    other = "langevin" if is_dense(model) else "calibrated"
+    if not is_feasible(model):
+        if is_planar_alone(model):
+            return "calibrated", "calibrated: the field is large; method='exact' is possible, for it is planar"
+        return other, f"{other}: the partition function is out of reach (its tables would not fit)"
+    width = recursion(model).width
+    if is_dense(model):
+        seconds = recursion(model).seconds("moments", AUTO_GRADIENTS)
+    elif model.n_parameters <= DENSE_LIMIT and weighs_by_planar(model):
+        size = planar_size(model)
+        assert size is not None
+        seconds = size.seconds("log_z", AUTO_PROPOSALS)
+    else:
+        seconds = recursion(model).seconds("log_z", AUTO_PROPOSALS)
+    if seconds > AUTO_EXACT_SECONDS:
+        return other, f"{other}: exact would take about {describe_seconds(seconds)} (treewidth {width})"
+    return "exact", f"exact: the partition function is cheap here (treewidth {width})"
+
+
+def _with_covariates(model: CovariateModel) -> tuple[str, str]:
+    """As `choose_method`, by the number of distinct fields that the covariates make."""
+    try:
+        seconds = AUTO_GRADIENTS * ExactRows.seconds(model)
+        if seconds < AUTO_COVARIATE_SECONDS:
+            return "exact", f"exact: the partition functions of {model.n_designs} fields are cheap here"
+        why = f"exact would take about {describe_seconds(seconds)} with {model.n_designs} fields"
+    except TooLarge:
+        why = "the partition function is out of reach"
+    method = "langevin" if walk_seconds(model.base, model.n_designs) < AUTO_COVARIATE_SECONDS else "pseudo"
+    return method, f"{method}: {why}"

@@ -189,7 +189,7 @@ def _group_means(
 ) -> np.ndarray:
     """Mean statistics of every group after ``size.burn`` unseen sweeps, (groups, p): data starts first, then random.
 
-    Groups are made, measured and dropped one by one: a field of a million nodes has no room for all at once.
+    Groups are made, measured and dropped one by one: a field of a million nodes cannot hold all at once.
     """
     table = np.empty((size.groups, w.size))
     measured: list[int] = []

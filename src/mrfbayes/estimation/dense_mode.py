@@ -12,21 +12,21 @@ curvature Lambda alone.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.budget import budget
-from mrfbayes.base.errors import CalibrationError, MRFWarning, calibrating
+from mrfbayes.base.errors import CalibrationError, InputError, MRFWarning, calibrating
 from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.data.statistics import Statistics, count_states
 from mrfbayes.estimation.pseudolikelihood import pseudo_estimate
+from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, DenseLayout, node_levels
 from mrfbayes.particles.completions import Completions, make_completions, typical_rows
-from mrfbayes.particles.dense import ChainEnsemble
-from mrfbayes.particles.tables import Layout, make_ensemble
+from mrfbayes.particles.dense import ChainEnsemble, Layout, cell_layout, make_ensemble
 from mrfbayes.priors import Prior
 
 REPLICAS, CHAINS = 8, 256  # half of the replicas start at the data, the others at random
@@ -47,6 +47,8 @@ SEEN_AT_LEAST = 0.05  # information of a statistic that no particle shows, where
 NARROWER = "give the parameters a narrower prior, or use method='pseudo'"
 START_TOLERANCE = 0.05  # posterior sds of the pseudolikelihood
 FAR_DENSE = 0.2  # posterior sds: what the mode may move before S is made anew
+FINE_PARAMETERS, FINE_TOLERANCE = 400, 0.0065  # up to so many parameters a finer tolerance costs little
+MAX_START_ERRORS, MAX_START_SD = 5.0, 0.1  # standard errors between chains from two starts; posterior sds
 
 
 @dataclass(frozen=True)
@@ -74,17 +76,17 @@ class DenseMode:
 
     w: np.ndarray
     factor: np.ndarray
-    converged: bool
-    error: float
-    noise: float
-    residual: float
-    largest_noise: float
-    standard_error: np.ndarray
-    disagreement: float
     particles: int
     steps: int
-    means: np.ndarray
-    rows: np.ndarray
+    converged: bool = True
+    error: float = 0.0
+    noise: float = 0.0
+    residual: float = 0.0
+    largest_noise: float = 0.0
+    disagreement: float = 0.0
+    standard_error: np.ndarray | None = None
+    means: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    rows: np.ndarray = field(default_factory=lambda: np.zeros(0))
     complete_sd: np.ndarray | None = None
     slope: np.ndarray | None = None
 
@@ -92,22 +94,6 @@ class DenseMode:
     def sd(self) -> np.ndarray:
         """(p,) spread of the Gaussian at the mode."""
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", self.factor, self.factor)))
-
-
-class EnsembleSize(Protocol):
-    """How many chains, in how many threads."""
-
-    @property
-    def replicas(self) -> int:
-        """Replicas, each with parameters of its own."""
-
-    @property
-    def chains(self) -> int:
-        """Chains of each."""
-
-    @property
-    def threads(self) -> int:
-        """Threads over which the replicas are spread."""
 
 
 class DensePosterior:
@@ -123,10 +109,12 @@ class DensePosterior:
             and (layout.forward.diagonal() == 1.0).all()
         )
 
-    def ensemble(self, mode: DenseMode, size: EnsembleSize, seed: np.random.SeedSequence) -> ChainEnsemble:
+    def ensemble(
+        self, mode: DenseMode, replicas: int, chains: int, threads: int, seed: np.random.SeedSequence
+    ) -> ChainEnsemble:
         """Chains of all replicas, at particles of the mode."""
         random = kernel_state(seed, "chains")
-        made = make_ensemble(self.layout, mode.means, size.replicas, size.chains, random, size.threads)
+        made = make_ensemble(self.layout, mode.means, replicas, chains, random, threads)
         chosen = generator(seed, "start").integers(len(mode.rows), size=made.n_chains)
         made.start(mode.rows[chosen])
         return made
@@ -158,12 +146,7 @@ class DensePosterior:
         return np.full(w.size, -SEEN_AT_LEAST) if self.prior is None else self.prior.hessian_w(w)
 
     def factor(
-        self,
-        covariance: np.ndarray,
-        w: np.ndarray,
-        particles: int,
-        d_eff: float,
-        clamped: np.ndarray | None = None,
+        self, covariance: np.ndarray, w: np.ndarray, particles: int, d_eff: float, clamped: np.ndarray | None = None
     ) -> np.ndarray:
         """L (p, p) of the metric S = L L^T at w; ``covariance`` of T is overwritten.
 
@@ -269,7 +252,9 @@ def dense_mode(
     """
     layout, prior, statistics = posterior.layout, posterior.prior, posterior.statistics
     completions = make_completions(layout, statistics, REPLICAS, child(seed, "completions"))
-    if statistics.incomplete is not None:  # rows to start from, with their holes filled anyhow
+    if (
+        statistics.incomplete is not None
+    ):  # rows to start from, with missing cells filled from the frequencies of each variable
         rows = typical_rows(statistics, generator(seed, "fill"))
         n = statistics.n_all
         statistics = replace(statistics, rows=rows, row_weights=np.full(len(rows), n / len(rows)), n=n, incomplete=None)
@@ -332,27 +317,24 @@ def dense_mode(
         _, covariance = ensemble.products(particles // ensemble.n_chains, GAP_SWEEPS)
         complete = posterior.factor(covariance, w, particles, posterior.effective(factor, w))
     variance = np.concatenate([factor[k : k + 512] ** 2 @ newton.variance for k in range(0, p, 512)])
+    means = np.asarray(mean.mean(axis=(0, 1))[len(layout.pairs) :]) if isinstance(layout, DenseLayout) else means
     return DenseMode(
         w,
         factor,
-        converged,
-        float(np.sqrt(max(fresh.decrement**2 - fresh.noise**2, 0.0))),
-        noise,
-        float(np.abs(fresh.direction / np.sqrt(np.maximum(fresh.variance, 1e-300))).max(initial=0.0)),
-        float(np.sqrt(fresh.variance.max(initial=0.0))),
-        np.sqrt(variance),
-        _disagreement(mean),
         particles,
         steps,
-        level_means(layout, statistics) if not isinstance(layout, DenseLayout) else _levels_of(layout, mean),
-        ensemble.rows(),
-        None if complete is None else np.asarray(np.sqrt(np.einsum("ij,ij->i", complete, complete))),
-        posterior.likelihood_gradient(mean.reshape(-1, mean.shape[-1]), counts).mean(axis=0),
+        converged,
+        error=float(np.sqrt(max(fresh.decrement**2 - fresh.noise**2, 0.0))),
+        noise=noise,
+        residual=float(np.abs(fresh.direction / np.sqrt(np.maximum(fresh.variance, 1e-300))).max(initial=0.0)),
+        largest_noise=float(np.sqrt(fresh.variance.max(initial=0.0))),
+        disagreement=_disagreement(mean),
+        standard_error=np.sqrt(variance),
+        means=means,
+        rows=ensemble.rows(),
+        complete_sd=None if complete is None else np.asarray(np.sqrt(np.einsum("ij,ij->i", complete, complete))),
+        slope=posterior.likelihood_gradient(mean.reshape(-1, mean.shape[-1]), counts).mean(axis=0),
     )
-
-
-def _levels_of(layout: DenseLayout, mean: np.ndarray) -> np.ndarray:
-    return np.asarray(mean.mean(axis=(0, 1))[len(layout.pairs) :])
 
 
 def _start(statistics: Statistics, prior: Prior | None) -> np.ndarray:
@@ -390,5 +372,50 @@ def _newton(
 def _disagreement(mean: np.ndarray) -> float:
     """How far replicas that started at the data differ from those that started at random, in standard errors."""
     first, second = np.array_split(mean.reshape(-1, mean.shape[-1]), 2)
-    spread = first.var(axis=0, ddof=1) / len(first) + second.var(axis=0, ddof=1) / len(second)
-    return float(np.sqrt(np.mean((first.mean(axis=0) - second.mean(axis=0)) ** 2) / max(np.mean(spread), 1e-300)))
+    noise = first.var(axis=0, ddof=1) / len(first) + second.var(axis=0, ddof=1) / len(second)
+    return float(np.sqrt(np.mean((first.mean(axis=0) - second.mean(axis=0)) ** 2) / max(np.mean(noise), 1e-300)))
+
+
+def refuse(model: Model) -> None:
+    """Refuse a field whose covariance is out of reach."""
+    if not can_be_dense(model):
+        raise InputError(
+            f"algorithm = 'chord' is for 1 to {MOST_DENSE_PARAMETERS:,} parameters, and {model!r} has "
+            f"{model.n_parameters:,}: use 'pcd' or 'auto'."
+        )
+
+
+def run(task: Task, *, particles: int | None = None, tolerance: float | None = None) -> Outcome:
+    """Newton steps with a covariance that is kept while it serves, from the maximum of the pseudolikelihood.
+
+    Parameters
+    ----------
+    particles : Gibbs chains of each of eight groups; default 256
+    tolerance : rms noise of the estimate, in posterior sds, at which to stop; default 0.0065, with more than 400
+        parameters 0.015
+    """
+    if tolerance is None:
+        tolerance = FINE_TOLERANCE if task.model.n_parameters <= FINE_PARAMETERS else WANTED
+    layout = cell_layout(task.model)
+    trace = Recorder(task)
+    posterior = DensePosterior(layout, task.stats, task.prior)
+    chains = CHAINS if particles is None else particles
+    found = dense_mode(posterior, task.seed, chains, task.threads, tolerance)
+    trace.add(0, found.error, found.w)
+    warnings = []
+    if found.disagreement > MAX_START_ERRORS:
+        warnings.append(
+            f"Gibbs chains that started at the data and at random still differ, by {found.disagreement:.1f} standard "
+            "errors: the field is ordered and its chains do not mix, so the estimate cannot be trusted"
+        )
+    return Outcome(
+        found.w,
+        found.converged and found.error < MAX_START_SD and found.disagreement <= MAX_START_ERRORS,
+        found.residual,
+        found.steps,
+        trace,
+        found.largest_noise,
+        found.standard_error,
+        warnings,
+        {"error": found.error, "noise": found.noise, "start_disagreement": found.disagreement},
+    )

@@ -166,33 +166,23 @@ def _empty_cells(model: Model, stats: Statistics) -> tuple[str, ...]:
     """Names of the factors on binary pairs of which a joint state never occurs, where each pair has all parameters."""
     if not model.is_binary or stats.node_part is None or stats.edge_part is None or model.n_edges == 0:
         return ()
-    if not _all_pair_parameters(model):
-        return ()
-    u, v = model.edges.T
-    ones_u, ones_v, agree = stats.node_part[u], stats.node_part[v], stats.edge_part
-    both = (ones_u + ones_v + agree - stats.n) / 2
-    cells = np.stack([both, ones_u - both, ones_v - both, agree - both])
-    empty = (cells <= 1e-9 * stats.n).any(axis=0)
-    touched_nodes = set(u[empty].tolist()) | set(v[empty].tolist())
-    touched_edges = {tuple(sorted(pair)) for pair in model.edges[empty].tolist()}
-    names = []
-    for group in model.groups:
-        for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True):
-            if tuple(sorted(scope)) in touched_edges or (len(scope) == 1 and scope[0] in touched_nodes):
-                names.append(block)
-    return tuple(model.blocks[b] for b in sorted(names))
-
-
-def _all_pair_parameters(model: Model) -> bool:
-    """Whether each binary node and edge has exactly one parameter of its own, so that M can be inverted."""
     row, column, _ = model.lowering.forward
     on_edge = row >= model.n_nodes
-    of_edges = column[on_edge]
-    own = ~np.isin(column, of_edges)
-    return bool(
+    of_edges, own = column[on_edge], ~np.isin(column, column[on_edge])
+    of_nodes = column[own]
+    is_whole = (  # each node and edge has exactly one parameter of its own, so that M can be inverted
         model.n_parameters == model.lowering.n_rows
         and np.array_equal(row[on_edge], model.n_nodes + np.arange(model.n_edges))
         and np.unique(of_edges).size == model.n_edges
         and np.array_equal(row[own], np.arange(model.n_nodes))
-        and np.unique(column[own]).size == model.n_nodes
+        and np.unique(of_nodes).size == model.n_nodes
     )
+    if not is_whole:
+        return ()
+    (ones_u, ones_v), agree = stats.node_part[model.edges.T], stats.edge_part
+    both = (ones_u + ones_v + agree - stats.n) / 2
+    cells = np.stack([both, ones_u - both, ones_v - both, agree - both])
+    empty = (cells <= 1e-9 * stats.n).any(axis=0)
+    touched = np.zeros(model.n_parameters, dtype=bool)
+    touched[of_edges[empty]] = touched[of_nodes[model.edges[empty].ravel()]] = True
+    return _names(model, touched)

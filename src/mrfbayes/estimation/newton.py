@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.estimation.faces import Faces
-from mrfbayes.estimation.optimise import Ascent, Curvature, Penalised, lbfgs, newton
+from mrfbayes.estimation.optimise import Ascent, Penalised, lbfgs, newton
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import planar_size, recursion, takes_planar
@@ -46,31 +44,16 @@ class ExactObjective(Penalised):
         super().__init__(model, stats, prior)
         self.min_curvature = 1e-6 * stats.n_all
         self.observed = observed(stats)
-        self.faces = Faces.of(model) if model.chart.all_coins else None
         self._known: tuple[np.ndarray, tuple[float, np.ndarray]] | None = None
 
     def start(self) -> np.ndarray:
-        """Log-odds to ascend from: no interaction; on planar fields what each coin and its faces show."""
+        """Log-odds to ascend from: no interaction; on planar fields a share of what each coin alone shows."""
         stats, model = self.stats, self.model
         if not (takes_planar(model, "moments") and model.chart.all_coins):
             return np.zeros(model.n_parameters)
         tosses = stats.n * model.chart.tosses[model.chart.block_of]
         mean = (stats.counts + 0.5) / (tosses + 1)
-        if self.faces is not None:
-            return self.faces.log_odds(mean, ALONE)
         return np.asarray(ALONE * (np.log(mean) - np.log1p(-mean)))
-
-    def climb(self, optimise: Callable[..., Ascent], start: np.ndarray | None = None, **settings: object) -> Ascent:
-        """The ascent by ``optimise``, from `start` where no other is given.
-
-        One that fails by the faces of a planar field begins again without them: near order over long distances they
-        tell too little.
-        """
-        ascent = optimise(self, self.start() if start is None else start, **settings)
-        if self.faces is None or ascent.converged or budget().is_out:
-            return ascent
-        self.faces = None
-        return self.climb(optimise, start, **settings)
 
     def _moments(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """A(w) and E[s], of which the last are remembered: value and curvature are asked for at the same places."""
@@ -86,16 +69,8 @@ class ExactObjective(Penalised):
         return self._moments(w)[1]
 
     def _information(self, w: np.ndarray) -> np.ndarray:
-        """n Cov[s], less the Cov[s | seen] of rows with holes."""
+        """n Cov[s], less the Cov[s | seen] of rows with missing cells."""
         return self.observed.information(w, exact.covariance_w(self.model, w))
-
-    def rough_curvature(self, w: np.ndarray) -> Curvature:
-        """By `diagonal`, and by the short faces of planar fields."""
-        diagonal = self.diagonal(w)
-        if self.faces is None:
-            return Curvature(diagonal)
-        share = np.minimum(self._diagonal(w) / diagonal, 1.0)
-        return Curvature(diagonal, self.faces.inverse_correlations(self.mean(w), share))
 
     def _diagonal(self, w: np.ndarray) -> np.ndarray:
         """That of `_information` for coins that are tossed once, of its order otherwise."""
@@ -122,14 +97,14 @@ def run(task: Task, *, start: np.ndarray | None = None, optimiser: str = "lbfgs"
 
     Parameters
     ----------
-    start : (p,) theta to start from; default no interaction, or what the faces of a wide planar field tell
+    start : (p,) theta to start from; default no interaction, or what coins of a wide planar field show alone
     optimiser : "lbfgs", or "newton", which needs the covariance of s at every step: p passes instead of one
     """
     model = task.model
     objective = ExactObjective(model, task.stats, task.prior)
-    given = None if start is None else model.chart.log_odds(model.theta(start, "start"))
+    w = objective.start() if start is None else model.chart.log_odds(model.theta(start, "start"))
     recorder = Recorder(task)
-    ascent = objective.climb(OPTIMISERS[optimiser], given, report=recorder.ascent)
+    ascent = OPTIMISERS[optimiser](objective, w, report=recorder.ascent)
     outcome = recorder.outcome(ascent)
     outcome.details["optimiser"] = optimiser
     stable = exact.stable_mean_w(model, ascent.w) if ascent.converged else None

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,8 +17,6 @@ import numpy as np
 from mrfbayes.base.budget import budget
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from mrfbayes.data.statistics import Statistics
     from mrfbayes.model.field import Model
     from mrfbayes.priors import Prior
@@ -34,34 +31,14 @@ Report = Callable[[int, float, np.ndarray], None]
 TOLERANCE = 1e-7  # posterior sds
 
 
-class Valued(Protocol):
-    """A log posterior (or likelihood) in log-odds w."""
+class Curved(Protocol):
+    """A log posterior (or likelihood) in log-odds w whose second derivatives are known."""
 
     def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient (p,)."""
 
-
-@dataclass(frozen=True)
-class Curvature:
-    """A rough idea of minus the Hessian: its diagonal (p,), and R^-1 - I of the correlations R of the gradient."""
-
-    diagonal: np.ndarray
-    inverse_correlations: csr_array | None = None
-
-    def scaled(self, gradient: np.ndarray) -> np.ndarray:
-        """A gradient in posterior sds."""
-        return np.asarray(gradient * np.sqrt(self._inverse))
-
-    def solve(self, gradient: np.ndarray) -> np.ndarray:
-        """Newton's step, roughly."""
-        if self.inverse_correlations is None:
-            return np.asarray(self._inverse * gradient)
-        scaled = self.scaled(gradient)
-        return self.scaled(scaled + self.inverse_correlations @ scaled)
-
-    @cached_property
-    def _inverse(self) -> np.ndarray:
-        return np.asarray(1.0 / self.diagonal)
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        """Minus the Hessian, (p, p)."""
 
 
 class Penalised:
@@ -103,10 +80,6 @@ class Penalised:
             diagonal = diagonal + np.abs(prior_diagonal(self.prior, w))
         return np.asarray(np.maximum(diagonal, self.min_curvature))
 
-    def rough_curvature(self, w: np.ndarray) -> Curvature:
-        """By `diagonal` alone."""
-        return Curvature(self.diagonal(w))
-
 
 def less_hessian(matrix: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """``matrix`` (p, p) less second derivatives (p, p), or (p,) along each coordinate."""
@@ -119,13 +92,6 @@ def prior_diagonal(prior: Prior, w: np.ndarray) -> np.ndarray:
     return hessian if hessian.ndim == 1 else np.diag(hessian).copy()
 
 
-class Objective(Valued, Protocol):
-    """One with a rough idea of its curvature."""
-
-    def rough_curvature(self, w: np.ndarray) -> Curvature:
-        """Positive definite."""
-
-
 @dataclass
 class Ascent:
     """Where an ascent ended: ``step`` is the length of the last step proposed, in posterior sds (or nearly)."""
@@ -134,7 +100,6 @@ class Ascent:
     converged: bool
     iterations: int
     step: float
-    trace: list[float] = field(default_factory=list)
 
 
 def silent(iteration: int, step: float, w: np.ndarray) -> None:
@@ -142,42 +107,36 @@ def silent(iteration: int, step: float, w: np.ndarray) -> None:
 
 
 def lbfgs(
-    objective: Objective,
-    w: np.ndarray,
-    max_iterations: int = 1_000,
-    tolerance: float = 1e-7,
-    report: Report = silent,
+    objective: Penalised, w: np.ndarray, max_iterations: int = 1_000, tolerance: float = 1e-7, report: Report = silent
 ) -> Ascent:
-    """Quasi-Newton ascent with ten remembered steps, preconditioned by a rough curvature (renewed at times)."""
+    """Quasi-Newton ascent with ten remembered steps, preconditioned by the curvature's diagonal (renewed at times)."""
     value, gradient = objective.value_gradient(w)
-    rough = objective.rough_curvature(w)
+    variance = 1.0 / objective.diagonal(w)
     memory: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=_MEMORY)
-    trace: list[float] = []
     size = np.inf
     for iteration in range(max_iterations):
         # Largest coordinate of the gradient in posterior sds: the l2 norm would grow with p.
-        size = float(np.abs(rough.scaled(gradient)).max(initial=0.0))
-        trace.append(size)
+        size = float(np.abs(gradient * np.sqrt(variance)).max(initial=0.0))
         report(iteration, size, w)
         if size < tolerance:
-            return Ascent(w, True, iteration + 1, size, trace)
+            return Ascent(w, True, iteration + 1, size)
         if np.abs(w).max(initial=0.0) > MAX_LOG_ODDS or budget().is_out:
             break
-        direction = _two_loop(memory, gradient, rough)
+        direction = _two_loop(memory, gradient, variance)
         slope = float(gradient @ direction)
         if slope <= 0:  # lost curvature (a prior that is not log-concave): steepest ascent again
             memory.clear()
-            direction = rough.solve(gradient)
+            direction = variance * gradient
             slope = float(gradient @ direction)
         old_w, old_gradient = w, gradient
         w, value, gradient, moved = line_search(objective, w, value, gradient, direction, slope)
         if not moved:
             if not memory:
-                return Ascent(w, size < 1e-3, iteration + 1, size, trace)
+                return Ascent(w, size < 1e-3, iteration + 1, size)
             memory.clear()
             continue
         if iteration in RENEWED:
-            rough = objective.rough_curvature(w)
+            variance = 1.0 / objective.diagonal(w)
             memory.clear()
             continue
         y = old_gradient - gradient
@@ -185,11 +144,11 @@ def lbfgs(
         product = float(y @ s)
         if product > 1e-12 * float(np.sqrt((y @ y) * (s @ s))):
             memory.append((s, y, 1.0 / product))
-    return Ascent(w, False, len(trace), size, trace)
+    return Ascent(w, False, iteration + 1, size)
 
 
 def _two_loop(
-    memory: deque[tuple[np.ndarray, np.ndarray, float]], gradient: np.ndarray, rough: Curvature
+    memory: deque[tuple[np.ndarray, np.ndarray, float]], gradient: np.ndarray, variance: np.ndarray
 ) -> np.ndarray:
     """Nocedal's two-loop recursion: the quasi-Newton direction."""
     q = gradient.copy()
@@ -198,17 +157,17 @@ def _two_loop(
         a = rho * float(s @ q)
         q -= a * y
         weights.append(a)
-    q = rough.solve(q)
+    q *= variance
     if memory:
         s, y, rho = memory[-1]
-        q *= 1.0 / (rho * float(y @ rough.solve(y)))
+        q *= 1.0 / (rho * float(y @ (variance * y)))
     for (s, y, rho), a in zip(memory, reversed(weights), strict=True):
         q += (a - rho * float(y @ q)) * s
     return q
 
 
 def line_search(
-    objective: Valued, w: np.ndarray, value: float, gradient: np.ndarray, direction: np.ndarray, slope: float
+    objective: Curved, w: np.ndarray, value: float, gradient: np.ndarray, direction: np.ndarray, slope: float
 ) -> tuple[np.ndarray, float, np.ndarray, bool]:
     """Backtracking from the full step; also accepts a step whose value ties within rounding but whose slope fell."""
     longest = float(np.abs(direction).max(initial=0.0))
@@ -229,41 +188,25 @@ def line_search(
     return w, value, gradient, False
 
 
-class Curved(Protocol):
-    """A log posterior (or likelihood) in log-odds w whose second derivatives are known."""
-
-    def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value and gradient (p,)."""
-
-    def curvature(self, w: np.ndarray) -> np.ndarray:
-        """Minus the Hessian, (p, p)."""
-
-
 def newton(
-    objective: Curved,
-    w: np.ndarray,
-    max_iterations: int = 100,
-    report: Report = silent,
-    tolerance: float = TOLERANCE,
+    objective: Curved, w: np.ndarray, max_iterations: int = 100, report: Report = silent, tolerance: float = TOLERANCE
 ) -> Ascent:
     """Damped Newton ascent from ``w``; stops early where w runs away to infinity."""
     value, gradient = objective.value_gradient(w)
-    trace: list[float] = []
     size = np.inf
     for iteration in range(max_iterations):
         direction = _solve(objective.curvature(w), gradient)
         slope = float(gradient @ direction)
         size = float(np.sqrt(max(slope, 0.0)))
-        trace.append(size)
         report(iteration, size, w)
         if size < tolerance:
-            return Ascent(w + direction, True, iteration + 1, size, trace)
+            return Ascent(w + direction, True, iteration + 1, size)
         if np.abs(w).max(initial=0.0) > MAX_LOG_ODDS or budget().is_out:
             break
         w, value, gradient, moved = line_search(objective, w, value, gradient, direction, slope)
         if not moved:  # rounding: no better value can be told from this one
-            return Ascent(w, size < 1e-3, iteration + 1, size, trace)
-    return Ascent(w, False, len(trace), size, trace)
+            return Ascent(w, size < 1e-3, iteration + 1, size)
+    return Ascent(w, False, iteration + 1, size)
 
 
 def _solve(curvature: np.ndarray, gradient: np.ndarray) -> np.ndarray:

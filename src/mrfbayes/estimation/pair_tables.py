@@ -300,18 +300,8 @@ def pair_tables(
             chosen = whole("steps", PCD_STEPS if steps is None else steps)
             table, residual = problem.contrast(table, counts / np.float32(n), n, chosen, seed_sequence(rng), bar)
             converged, iterations = residual < MAX_RESIDUAL, chosen
-    return PairTables(
-        names,
-        offset,
-        centred(table, offset),
-        frequency.astype(float),
-        n,
-        float(scale),
-        method,
-        converged,
-        residual,
-        iterations,
-    )
+    table, shares = centred(table, offset), frequency.astype(float)
+    return PairTables(names, offset, table, shares, n, float(scale), method, converged, residual, iterations)
 
 
 def _states(data: object) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray]:

@@ -86,12 +86,7 @@ def solve(task: Task, table: np.ndarray, w0: np.ndarray, max_iterations: int = 2
 
 
 def mcmc_mle(
-    task: Task,
-    *,
-    particles: int = 2_048,
-    sweeps: int = 10,
-    tolerance: float = 0.03,
-    start: np.ndarray | None = None,
+    task: Task, *, particles: int = 2_048, sweeps: int = 10, tolerance: float = 0.03, start: np.ndarray | None = None
 ) -> Outcome:
     """Monte Carlo maximum likelihood from the pseudolikelihood start.
 

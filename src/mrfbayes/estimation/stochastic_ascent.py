@@ -5,14 +5,24 @@ divided by the information: the full covariance of s over the particles for up t
 beyond. Two independent half-runs start at the data; their tail averages are averaged, and their difference is an honest
 measure of the noise: rounds of doubling length are added until it is below the tolerance. The tail-averaged residual
 itself is no check: the update telescopes, so it is near zero by construction.
+
+Rules by which particles and parameters move:
+
+- "cd" (Hinton 2002): every step starts at the data again and moves on by k sweeps. Its fixed point is not the maximum
+  likelihood estimate but tends to it as k grows; whether the difference can be seen the check on fresh particles says.
+- "pcd" (Younes 1988; Tieleman 2008): particles are kept from step to step.
+- "fpcd" (Tieleman & Hinton 2009): particles move under w plus fast weights, which learn from the same residual and
+  decay by 5 % per step; their mean is zero where the residual's is, so the fixed point stays the estimate.
+- "stochastic" (Younes 1988; the maximum likelihood algorithm of Zhu & Liu 2002): persistent particles, gains that fall
+  as 1/t, and the last point as the answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TypedDict
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -40,11 +50,14 @@ CHECKS = 4
 ASCENT_PART = 25  # steps between two looks at the residual
 RESIDUAL_SIZES = 8  # parts whose residuals tell the noise of one step
 SPREAD_ROWS = 256  # rows for the variance of tied blocks among very many parameters
-SETTLE = 30  # sweeps at the start: particles that are still the data know no more than n rows of the covariance
+SWEEPS_BEFORE_COVARIANCE = (
+    30  # sweeps at the start: particles that are still the data know no more than n rows of the covariance
+)
 MOST_ASCENT_STEPS = 20_000
 MAX_UPDATES = 4e11  # spin updates in all by default: some minutes
 ASCENT_TOLERANCE = 0.015  # rms noise of the estimate, posterior sds
 SMALL_TOLERANCE = 0.0065  # for up to `FULL` parameters: strong fields have a few that mix five times worse than others
+NUMERATOR = 2.0  # above 1 / (2 x the smallest eigenvalue of the preconditioned information), or 1/t forgets too slowly
 HALVES = 2
 
 
@@ -137,15 +150,6 @@ def default_particles(model: Model) -> int:
     return 2048 if model.n_nodes <= 20_000 else 1024
 
 
-class AscentOptions(TypedDict, total=False):
-    """The options that all rules share; `ascend` says what they mean."""
-
-    particles: int | None
-    steps: int | None
-    tolerance: float | None
-    start: np.ndarray | None
-
-
 def ascend(
     task: Task,
     rule: Rule,
@@ -174,7 +178,7 @@ def ascend(
     halves = [_start_half(task, k, n_particles, w, rule.restart) for k in range(HALVES)]
     per_step = model.n_nodes * n_particles * HALVES * (rule.skip + rule.sweeps) * halves[0].chains.update_cost
     limit = int(np.clip(MAX_UPDATES / per_step, FIRST_ROUND, MOST_ASCENT_STEPS)) if steps is None else steps
-    precondition = _settled_precondition(task, halves, w)
+    precondition = _first_precondition(task, halves, w)
     workers = min(task.threads, HALVES)
     first = int(np.clip(FIRST_UPDATES / per_step, FIRST_ROUND, 10 * FIRST_ROUND))
     with ThreadPoolExecutor(HALVES) as pool:
@@ -295,12 +299,12 @@ def own_error(task: Task, precondition: Precondition, tails: list[np.ndarray], n
     return max(by_halves, noise)
 
 
-def _settled_precondition(task: Task, halves: list[HalfRun], w: np.ndarray) -> Precondition:
+def _first_precondition(task: Task, halves: list[HalfRun], w: np.ndarray) -> Precondition:
     """From particles that have moved on from the data; restarts go back to the data all the same."""
     if task.model.n_parameters > FULL:
         return Precondition(task, halves[0].chains.rows(SPREAD_ROWS), w)
     for half in halves:
-        half.chains.sweep(w, SETTLE)
+        half.chains.sweep(w, SWEEPS_BEFORE_COVARIANCE)
     return Precondition(task, np.concatenate([half.chains.rows() for half in halves]), w)
 
 
@@ -312,23 +316,20 @@ def _start_half(task: Task, k: int, n_particles: int, w: np.ndarray, restart: bo
     return HalfRun(chains, AscentState(w.copy(), *(np.zeros(w.size) for _ in range(3))), np.zeros(w.size))
 
 
+@dataclass
 class _Runner:
     """Moves the half-runs step by step, in threads where there are some, and records the course."""
 
-    def __init__(
-        self,
-        task: Task,
-        rule: Rule,
-        halves: list[HalfRun],
-        precondition: Precondition,
-        recorder: Recorder,
-        pool: ThreadPoolExecutor | None,
-    ) -> None:
-        self.task, self.rule, self.halves, self.precondition = task, rule, halves, precondition
-        self.recorder, self.pool = recorder, pool
-        self.step, self.expected = 0, 1
-        self.scale = 1.0
-        self._sizes: list[float] = []
+    task: Task
+    rule: Rule
+    halves: list[HalfRun]
+    precondition: Precondition
+    recorder: Recorder
+    pool: ThreadPoolExecutor | None
+    step: int = 0
+    expected: int = 1
+    scale: float = 1.0
+    _sizes: list[float] = field(default_factory=list)
 
     def advance(self, n_steps: int) -> list[np.ndarray]:
         """``n_steps`` more steps; the average of w over them, for each half."""
@@ -369,7 +370,7 @@ class _Runner:
         half.residual = target + slope * (half.state.w - origin) / 2 - half.state.statistics / n_steps
 
     def _look(self) -> None:
-        """Record, report, and halve the gain where the residual grows: a step that long does not settle."""
+        """Record, report, and halve the gain where the residual grows: a step that long overshoots."""
         moves = [self.precondition(half.residual) / self.precondition.sd for half in self.halves]
         size = float(np.sqrt(np.mean([np.mean(move**2) for move in moves])))
         if self._sizes and size > 2 * self._sizes[-1] and size > 1.0:
@@ -386,3 +387,46 @@ class _Runner:
         """
         one_step = np.mean(np.square(self._sizes[-RESIDUAL_SIZES:])) * ASCENT_PART
         return float(np.sqrt(one_step * self.scale * self.rule.gain(self.step) * 2 / 3 / HALVES))
+
+
+def cd(task: Task, *, sweeps: int = 10, **limits: Any) -> Outcome:
+    """Contrastive divergence from the pseudolikelihood start.
+
+    Parameters
+    ----------
+    sweeps : k, Gibbs sweeps from the data in each step
+    limits : particles, steps, tolerance and start, as in `ascend`
+    """
+    return ascend(task, Rule(skip=sweeps - 1, restart=True), **limits)
+
+
+def pcd(task: Task, **limits: Any) -> Outcome:
+    """Persistent contrastive divergence from the pseudolikelihood start.
+
+    Parameters
+    ----------
+    limits : particles, steps, tolerance and start, as in `ascend`
+    """
+    return ascend(task, Rule(), **limits)
+
+
+def fpcd(task: Task, *, fast_gain: float = 1.0, **limits: Any) -> Outcome:
+    """Fast persistent contrastive divergence from the pseudolikelihood start.
+
+    Parameters
+    ----------
+    fast_gain : step of the fast weights relative to that of w
+    limits : particles, steps, tolerance and start, as in `ascend`
+    """
+    return ascend(task, Rule(fast_gain=float(fast_gain)), **limits)
+
+
+def stochastic(task: Task, **limits: Any) -> Outcome:
+    """Robbins-Monro ascent from the pseudolikelihood start.
+
+    Parameters
+    ----------
+    limits : particles, steps, tolerance and start, as in `ascend`
+    """
+    rule = Rule(gain=lambda step: min(GAIN, NUMERATOR / (step + 1)), averaged=False)
+    return ascend(task, rule, **limits)

@@ -30,15 +30,13 @@ from mrfbayes.calibration.full import (
     moments_cost,
 )
 from mrfbayes.calibration.local import LocalJoint, calibrate_locally
-from mrfbayes.calibration.result import Calibration, Joint
+from mrfbayes.calibration.matching import Calibration, Joint
 from mrfbayes.estimation.dense_mode import is_dense
-from mrfbayes.methods.few_parameters import prepare_few_parameters
+from mrfbayes.methods.few_parameters import prepare_few_parameters, prepare_one_coupling
 from mrfbayes.methods.langevin.langevin import STEPS, WARMUP
 from mrfbayes.methods.langevin.langevin import prepare as prepare_walk
-from mrfbayes.methods.langevin.moments import WalkJoint, walk_coins, walk_moments
-from mrfbayes.methods.langevin.trust import doubts, walk_trust
+from mrfbayes.methods.langevin.moments import WalkJoint, doubts, walk_coins, walk_moments, walk_trust
 from mrfbayes.methods.langevin.walk import RECORDED_COUNTER
-from mrfbayes.methods.one_coupling import prepare_one_coupling
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -59,6 +57,11 @@ def check(model: Model, prior: Prior, *, variance: str, moments: str, particles:
     check_options(variance, moments, particles, least)
     if is_blockwise:
         _refuse_many(model)
+        if moments == "exact" and not sees_windows(model):
+            raise CostError(
+                f"moments = 'exact' with {model.n_parameters:,} parameters (limit {DENSE_PARAMETERS:,} for a full "
+                "covariance) needs a planar field of agreement coins, one for each edge: use moments='particles'."
+            )
         if particles is not None and particles % WORD:
             raise InputError(
                 f"particles = {particles}: on so large a field they are packed {WORD} to the word; give a multiple of "
@@ -79,15 +82,14 @@ def prepare(
     A field whose only parameter is one agreement coupling, or a large one with two or three tied parameters, needs no
     coins: its posterior is known by quadrature.
     """
-    if (variance, moments, particles) == ("relative", "auto", None) and (one := prepare_one_coupling(problem)):
-        return one
-    if (variance, moments, particles) == ("relative", "auto", None) and (few := prepare_few_parameters(problem)):
-        return few
+    is_default = (variance, moments, particles) == ("relative", "auto", None)
+    if is_default and (known := prepare_one_coupling(problem) or prepare_few_parameters(problem)):
+        return known
     found: Calibration[Joint]
     if _walks(problem.model, moments):
-        found = calibrate_by_walking(problem, variance, particles)
+        found = calibrate_by_walking(problem, particles)
     elif is_local(problem.model, moments) and problem.statistics.incomplete is None:
-        found = calibrate_many(problem, variance, moments, particles)
+        found = calibrate_locally(problem, moments, particles)
     else:
         found = calibrate(problem, variance, moments, particles)
     unused = {} if found.accuracy else {"particles": "moments are exact here"}
@@ -98,12 +100,12 @@ def prepare(
         unused = {"variance": f"{by_order}, block by block"}
     if found.source == "windows":
         unused = {"variance": f"{by_order} on so large a field", "particles": "moments are exact here"}
-    known = found.joint.moments()
+    theta_moments = found.joint.moments()
     return Prepared(
         None,
         draw=found.joint.draw,
-        moments=known,
-        quantile=None if known is None else found.joint.quantile,
+        moments=theta_moments,
+        quantile=None if theta_moments is None else found.joint.quantile,
         sd_error=found.sd_error,
         accuracy=found.accuracy,
         uses_threads=isinstance(found.joint, WalkJoint),
@@ -113,13 +115,12 @@ def prepare(
     )
 
 
-def calibrate_by_walking(problem: Problem, variance: str, particles: int | None) -> Calibration[WalkJoint]:
+def calibrate_by_walking(problem: Problem, particles: int | None) -> Calibration[WalkJoint]:
     """Dense fields: location, spread and skewness as the replicas of `langevin` find them, not from particles.
 
     Third-order sums over particles drown in noise there: with 8,192 particles on 40 variables the shift of the mean
     differs between seeds by 0.17 of an sd.
     """
-    check_options(variance, "auto", particles, least=LEAST_LOCAL_PARTICLES)
     prepared = prepare_walk(problem, particles=particles)
     assert prepared.walk is not None
     walk = prepared.walk(WALKING_CHAINS, WARMUP, 2)
@@ -138,12 +139,7 @@ def calibrate_by_walking(problem: Problem, variance: str, particles: int | None)
     found = walk_moments(walk)
     coins = walk_coins(found)
     trust = walk_trust(walk, found)
-    details = {
-        **prepared.details,
-        "moments": "langevin",
-        "clipped": coins.clipped,
-        **trust.details(),
-    }
+    details = {**prepared.details, "moments": "langevin", "clipped": coins.clipped, **trust.details()}
     joint = WalkJoint(problem.model.chart, coins, walk.metric.factor)
     return Calibration(coins, joint, found.sd_error, None, details, (*prepared.warnings, *doubts(walk, trust)))
 
@@ -155,19 +151,6 @@ def is_local(model: Model, moments: str) -> bool:
     untied = model.chart.all_coins and not (model.chart.tosses > 1).any()
     exactly = moments == "exact" or (moments == "auto" and (moments_cost(model) < MOMENT_CELLS or sees_windows(model)))
     return bool(untied and not exactly and np.diff(model.adjacency.offset).max(initial=0) <= MOST_NEIGHBOURS)
-
-
-def calibrate_many(problem: Problem, variance: str, moments: str, particles: int | None) -> Calibration[Joint]:
-    """Very many coins: everything from the block around each (`mrfbayes.calibration.local`)."""
-    model = problem.model
-    check_options(variance, moments, particles, least=LEAST_LOCAL_PARTICLES)
-    _refuse_many(model)
-    if moments == "exact" and not sees_windows(model):
-        raise CostError(
-            f"moments = 'exact' with {model.n_parameters:,} parameters (limit {DENSE_PARAMETERS:,} for a full "
-            "covariance) needs a planar field of agreement coins, one for each edge: use moments='particles'."
-        )
-    return calibrate_locally(problem, moments, particles)
 
 
 def _refuse_many(model: Model) -> None:

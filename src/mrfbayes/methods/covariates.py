@@ -24,16 +24,16 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
 from mrfbayes.data.border import CovariateStatistics
-from mrfbayes.estimation.godambe import NodeFeatures
 from mrfbayes.estimation.optimise import Curved, less_hessian, newton
+from mrfbayes.estimation.pseudolikelihood import NodeFeatures
 from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.clamped import observed
 from mrfbayes.exact.quantities import moments_w
 from mrfbayes.methods.problem import Prepared, Problem, Smooth
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
-from mrfbayes.particles.moments import row_statistics
-from mrfbayes.particles.rows import RowChains
+from mrfbayes.particles.moments import RowChains, row_statistics
+from mrfbayes.priors import Prior
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -167,6 +167,11 @@ class PseudoRows:
         shift = np.asarray(by_field @ design.offset.ravel())
         return cls((by_field @ design.matrix).tocsr(), shift, np.concatenate(seen), first, weight[row], row)
 
+    @classmethod
+    def of_data(cls, statistics: CovariateStatistics) -> PseudoRows:
+        """The observed rows."""
+        return cls.of(statistics, statistics.states, statistics.group, statistics.weight)
+
     @cached_property
     def back(self) -> csr_array:
         """The transpose of the matrix."""
@@ -237,26 +242,25 @@ class Turned:
         """Minus the second derivatives (P, P)."""
         return np.asarray(self.stretch.T @ self.log_likelihood.curvature(self._at(w)) @ self.stretch)
 
+    @property
+    def information(self) -> np.ndarray:
+        """The curvature (P, P) at the centre, with that of the weak prior."""
+        return np.asarray(self.curvature(self.centre) + RIDGE * self.stretch.T @ self.stretch)
+
 
 @dataclass(frozen=True, eq=False)
 class WithPrior:
-    """A log-likelihood plus the log prior of a problem; a weak normal prior without one."""
+    """A log-likelihood plus a log prior."""
 
     log_likelihood: ExactRows | PseudoRows | Turned
-    problem: Problem | None
+    prior: Prior
 
     def value_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         value, slope = self.log_likelihood(w)
-        if self.problem is None:
-            return value - RIDGE / 2 * float(w @ w), slope - RIDGE * w
-        prior = self.problem.prior
-        return value + prior.log_density_w(w), slope + prior.gradient_w(w)
+        return value + self.prior.log_density_w(w), slope + self.prior.gradient_w(w)
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
-        matrix = self.log_likelihood.curvature(w)
-        if self.problem is None:
-            return np.asarray(matrix + RIDGE * np.eye(w.size))
-        return less_hessian(matrix, self.problem.prior.hessian_w(w))
+        return less_hessian(self.log_likelihood.curvature(w), self.prior.hessian_w(w))
 
 
 def statistics_of(problem: Problem) -> CovariateStatistics:
@@ -285,7 +289,7 @@ def _prepared(
     problem: Problem, target: ExactRows | Turned, details: dict[str, object], notes: tuple[str, ...]
 ) -> Prepared:
     def smooth() -> Smooth:
-        objective = WithPrior(target, problem)
+        objective = WithPrior(target, problem.prior)
         start = target.centre if isinstance(target, Turned) else np.zeros(problem.model.n_parameters)
         mode = find_mode(objective, start)
         return Smooth(target, mode, objective.curvature(mode))
@@ -313,15 +317,20 @@ def check_exact(model: CovariateModel) -> None:
 
 def prepare_pseudo(problem: Problem) -> Prepared:
     """The pseudolikelihood with the curvature of Godambe's information."""
-    statistics = statistics_of(problem)
-    rows = PseudoRows.of(statistics, statistics.states, statistics.group, statistics.weight)
-    centre = find_mode(WithPrior(rows, None), np.zeros(problem.model.n_parameters))
-    stretch, source = sandwich(problem, rows, centre)
+    target, source = stretched(problem, PseudoRows.of_data(statistics_of(problem)), problem.model)
     note = (
         "the pseudolikelihood was stretched to the curvature of Godambe's information (its sandwich covariance), "
         f"from {source}."
     )
-    return _prepared(problem, Turned(rows, centre, stretch), {"sandwich": source}, (note,))
+    return _prepared(problem, target, {"sandwich": source}, (note,))
+
+
+def stretched(problem: Problem, rows: PseudoRows, model: Model) -> tuple[Turned, str]:
+    """The stretched pseudolikelihood of ``model`` around its maximum, and what its sandwich covariance is made of."""
+    ridge = Prior(model, f"normal(0, {RIDGE**-0.5:g})")
+    centre = find_mode(WithPrior(rows, ridge), np.zeros(model.n_parameters))
+    stretch, source = sandwich(problem, rows, centre)
+    return Turned(rows, centre, stretch), source
 
 
 def sandwich(problem: Problem, rows: PseudoRows, w: np.ndarray) -> tuple[np.ndarray, str]:

@@ -35,10 +35,10 @@ from mrfbayes.kernels.exact.planar_log_z import PlanarPlan, planar_log_z
 from mrfbayes.methods.covariates import check_exact, prepare_exact
 from mrfbayes.methods.lowered import (
     Lowered,
-    holed_view,
     lower_log_odds,
     lower_theta,
     lowered_data,
+    missing_view,
     node_and_edge,
     writable_plan,
 )
@@ -139,7 +139,7 @@ def prepare(problem: Problem) -> Prepared:
         kind = FieldGraphView if model.is_binary else TableGraphView
         view = kind(writable_plan(tables.plan), lowered_data(model, data), scratch)
     details = {"recursion": type(found).__name__, "width": found.width}
-    whole = view if data.clamped is None else holed_view(view, model, data)
+    whole = view if data.clamped is None else missing_view(view, model, data)
     return Prepared(
         whole,
         gradient=ExactGradient(model, data) if model.n_parameters else None,
@@ -163,7 +163,7 @@ def _smooth(problem: Problem) -> Smooth:
     """The mode by quasi-Newton ascent, and the information there."""
     model, statistics = problem.model, problem.statistics
     objective = ExactObjective(model, statistics, problem.prior)
-    mode = objective.climb(lbfgs, tolerance=METRIC_MODE_TOLERANCE).w
+    mode = lbfgs(objective, objective.start(), tolerance=METRIC_MODE_TOLERANCE).w
     budget().check("the posterior mode")  # one that was cut short would be another when the run goes on
     dense = model.n_parameters <= DENSE_METRIC
     information = objective.curvature(mode) if dense else objective.diagonal(mode)

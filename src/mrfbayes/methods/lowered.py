@@ -42,17 +42,6 @@ class Lowered(NamedTuple):
 
 
 @kernel
-def lower_theta(lowered, theta):
-    """Fill the potentials at theta; returns the part of the log-likelihood that is linear in w."""
-    log_odds_into(lowered.offset, theta, lowered.log_odds)
-    apply_map(lowered.forward, lowered.log_odds, lowered.potentials)
-    total = 0.0
-    for j in range(theta.size):
-        total += lowered.slope[j] * lowered.log_odds[j]
-    return total
-
-
-@kernel
 def lower_log_odds(lowered, log_odds):
     """Fill the potentials at w; returns the part of the log-likelihood that is linear in w."""
     apply_map(lowered.forward, log_odds, lowered.potentials)
@@ -60,6 +49,13 @@ def lower_log_odds(lowered, log_odds):
     for j in range(log_odds.size):
         total += lowered.slope[j] * log_odds[j]
     return total
+
+
+@kernel
+def lower_theta(lowered, theta):
+    """Fill the potentials at theta; returns the part of the log-likelihood that is linear in w."""
+    log_odds_into(lowered.offset, theta, lowered.log_odds)
+    return lower_log_odds(lowered, lowered.log_odds)
 
 
 @kernel
@@ -96,7 +92,7 @@ def writable_layout(layout: GridLayout) -> GridLayout:
     )
 
 
-class HoledView(NamedTuple):
+class MissingView(NamedTuple):
     """A view of the likelihood of what is seen, and the clumps of what is not."""
 
     seen: View
@@ -107,17 +103,17 @@ class HoledView(NamedTuple):
     is_binary: bool
 
 
-@implements(log_likelihood, HoledView)
+@implements(log_likelihood, MissingView)
 @kernel
-def holed_log_likelihood(view, theta):
+def missing_log_likelihood(view, theta):
     total = log_likelihood(view.seen, theta)
     lower_theta(view.lowered, theta)
     return total + _missing_terms(view)
 
 
-@implements(log_likelihood_w, HoledView)
+@implements(log_likelihood_w, MissingView)
 @kernel
-def holed_log_likelihood_w(view, log_odds, theta):
+def missing_log_likelihood_w(view, log_odds, theta):
     total = log_likelihood_w(view.seen, log_odds, theta)
     lower_log_odds(view.lowered, log_odds)
     return total + _missing_terms(view)
@@ -134,11 +130,11 @@ def _missing_terms(view):
     return clamped_log_z(view.clumps, view.table, view.scratch)
 
 
-def holed_view(seen: View, model: Model, data: Observed) -> HoledView | None:
+def missing_view(seen: View, model: Model, data: Observed) -> MissingView | None:
     """The view with the missing cells of ``data``; None where some clump of them is too large to be enumerated."""
     clamped = data.clamped
     assert clamped is not None
     if clamped.large:
         return None
     table, scratch = np.zeros(clamped.n_cells), np.zeros(2 * clamped.most)
-    return HoledView(seen, lowered_data(model, data), clamped.clumps, table, scratch, model.lowering.binary)
+    return MissingView(seen, lowered_data(model, data), clamped.clumps, table, scratch, model.lowering.binary)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mrfbayes.base.types import View
-from mrfbayes.estimation.problem import Problem as Problem
+from mrfbayes.estimation.estimate import Problem as Problem
 
 if TYPE_CHECKING:
     from mrfbayes.calibration.expansion import Accuracy

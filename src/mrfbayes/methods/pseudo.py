@@ -7,22 +7,20 @@ with b linear in the data, c running over the distinct states of node i's neighb
 h_ic(a) the log potential of state a among them.
 
 Differs from the paper: the same function, but its cost does not grow with n, because equal neighbourhoods are counted
-once. ``plain=True`` keeps every observation apart, at O(n d) a step as in the paper.
+once.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from mrfbayes.base.budget import OutOfTime, budget
-from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import View, Workspace
-from mrfbayes.estimation.full_conditionals import Conditionals
-from mrfbayes.estimation.godambe import spread_ratio
 from mrfbayes.estimation.optimise import lbfgs, newton
-from mrfbayes.estimation.pseudolikelihood import PseudoObjective
+from mrfbayes.estimation.pseudolikelihood import PseudoObjective, spread_ratio
 from mrfbayes.exact.clamped import observed
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_gradient, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
@@ -32,15 +30,12 @@ from mrfbayes.methods.covariates import prepare_pseudo
 from mrfbayes.methods.lowered import Lowered, lower_log_odds, lower_theta, lowered_data, node_and_edge
 from mrfbayes.methods.problem import Prepared, Problem, Smooth, writable
 from mrfbayes.model.covariates import CovariateModel
-from mrfbayes.model.field import Model
-from mrfbayes.priors import Prior
 
 PSEUDO_DENSE_METRIC = 12_000  # parameters up to which the information is a full matrix
 QUASI_STEPS = 100
 PSEUDO_MODE_TOLERANCE, NEWTON_TOLERANCE = 1e-2, 0.1  # posterior sds, of one parameter and in all: it is a metric
 TOO_SURE = (
-    "pseudolikelihood counts every observation once per variable, as if it were new each time, so its spreads are too "
-    "small"
+    "pseudolikelihood counts every observation once per variable, as if it were new each time, so its sds are too small"
 )
 
 
@@ -88,47 +83,43 @@ def _sum(view):
     return conditional_sum(view.patterns, view.neighbours, nodes, edges, node_part, edge_part)
 
 
-def check(model: Model, prior: Prior, *, plain: bool) -> None:
-    """Refuse an option that cannot be."""
-    if not isinstance(plain, (bool, np.bool_)):
-        raise InputError(f"plain = {plain!r}: True for the O(n d) form, False for pattern counts.")
-
-
-def prepare(problem: Problem, *, plain: bool = False) -> Prepared:
-    """Pseudolikelihood of any field; ``plain`` evaluates it observation by observation."""
+def prepare(problem: Problem) -> Prepared:
+    """Pseudolikelihood of any field."""
     if isinstance(problem.model, CovariateModel):
         return prepare_pseudo(problem)
-    found = Conditionals.of(problem.model, problem.statistics, bool(plain))
-    lowered = lowered_data(problem.model, observed(problem.statistics))._replace(slope=writable(found.slope))
-    view = PseudoView(lowered, found.neighbours, found.patterns, np.zeros(lowered.potentials.size))
-    details: dict[str, object] = {"patterns": found.n_patterns, "is_narrow": True}
+    objective = PseudoObjective(problem.model, problem.statistics, problem.prior)
+    lowered = lowered_data(problem.model, observed(problem.statistics))._replace(slope=writable(objective.slope))
+    view = PseudoView(lowered, objective.neighbours, objective.patterns, np.zeros(lowered.potentials.size))
+    found = Prepared(
+        view,
+        gradient=view,
+        details={"patterns": int(objective.patterns.weight.size), "is_narrow": True},
+        notes=(f"{TOO_SURE}.",),
+    )
     if problem.prior.custom is not None or not problem.model.n_parameters:  # a prior without derivatives
-        return Prepared(view, gradient=view, details=details, notes=(f"{TOO_SURE}.",))
+        return found
     try:
-        smooth = _smooth(problem, view)
+        smooth = _smooth(objective, view)
     except OutOfTime:  # a random walk can do without
-        return Prepared(
-            view, gradient=view, smooth=lambda: _smooth(problem, view), details=details, notes=(f"{TOO_SURE}.",)
-        )
+        return replace(found, smooth=lambda: _smooth(objective, view))
+    found = replace(found, smooth=lambda: smooth)
     ratio = spread_ratio(problem.model, problem.statistics, problem.prior, smooth.mode, smooth.information)
     if ratio is None:
-        return Prepared(view, gradient=view, smooth=lambda: smooth, details=details, notes=(f"{TOO_SURE}.",))
+        return found
     low, middle, high = np.quantile(ratio, [0.05, 0.5, 0.95])
-    details["spread_ratio"] = float(middle)
-    said = (
+    note = (
         f"{TOO_SURE}: here about {middle:.2f} of those that its estimates have (median; {low:.2f} to {high:.2f} for "
         "nine parameters in ten, Godambe's sandwich)."
     )
-    return Prepared(view, gradient=view, smooth=lambda: smooth, details=details, notes=(said,))
+    return replace(found, details={**found.details, "spread_ratio": float(middle)}, notes=(note,))
 
 
-def _smooth(problem: Problem, view: View) -> Smooth:
+def _smooth(objective: PseudoObjective, view: View) -> Smooth:
     """The mode, and the information there: by quasi-Newton steps, then Newton's, which need a matrix each."""
-    model = problem.model
-    objective = PseudoObjective(model, problem.statistics, problem.prior)
-    ascent = lbfgs(objective, np.zeros(model.n_parameters), max_iterations=QUASI_STEPS, tolerance=PSEUDO_MODE_TOLERANCE)
+    p = objective.model.n_parameters
+    ascent = lbfgs(objective, np.zeros(p), max_iterations=QUASI_STEPS, tolerance=PSEUDO_MODE_TOLERANCE)
     budget().check("the mode of the pseudolikelihood")  # one that was cut short would be another when the run goes on
-    if model.n_parameters > PSEUDO_DENSE_METRIC:
+    if p > PSEUDO_DENSE_METRIC:
         return Smooth(view, ascent.w, objective.diagonal(ascent.w))
     if not ascent.converged:
         ascent = newton(objective, ascent.w, tolerance=NEWTON_TOLERANCE)

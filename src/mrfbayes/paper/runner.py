@@ -11,8 +11,7 @@ from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.profiles import cost
 from mrfbayes.paper.tasks import Cell, CellOutcome, run_cell
-from mrfbayes.run.clusters import check_workers, connected
-from mrfbayes.run.pools import Job, run_jobs
+from mrfbayes.run.pools import Job, check_workers, connected, run_jobs
 
 MERGE_SECONDS = 300.0  # between two merges of the journal: what is committed while a run goes on is never older
 

@@ -1,4 +1,4 @@
-"""What rows with holes are expected to have in full, at given parameters of a dense field: summed exactly, or sampled.
+"""Expected statistics of rows with missing cells, at given parameters of a dense field: summed exactly, or sampled.
 
 Both kinds give, for several w at once, the expected sufficient statistics of all data (the E-step of the EM algorithm),
 once for each of two halves whose difference is pure noise: none where the sums are exact.
@@ -15,9 +15,8 @@ from mrfbayes.exact.clamped import Observed, observed
 from mrfbayes.exact.clumps import clump_rows, configurations
 from mrfbayes.kernels.particles.completions import HoleList, complete_by_tables, complete_rows
 from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout
-from mrfbayes.particles.moments import row_statistics
-from mrfbayes.particles.rows import row_view
-from mrfbayes.particles.tables import Layout, TableLayout
+from mrfbayes.particles.dense import Layout, TableLayout
+from mrfbayes.particles.moments import row_statistics, row_view
 
 HALVES = 2
 SUMMED = 250_000  # completions of all rows up to which they are summed over: some milliseconds for each w
@@ -25,7 +24,7 @@ START_ROWS = 4_096
 
 
 class Completions:
-    """The expected statistics of all data, given what is seen of them: exact sums, or the counts without holes."""
+    """The expected statistics of all data, given what is seen of them: exact sums, or the counts of complete data."""
 
     def __init__(self, data: Observed) -> None:
         self._data, self.n = data, data.n
@@ -41,7 +40,7 @@ class Completions:
         return np.asarray(self.counts(w[None], sweeps)[0, 0])
 
     def covariance(self, w: np.ndarray) -> np.ndarray | None:
-        """Sum of the rows' Cov[s | seen] (p, p) at w (p,); None without holes."""
+        """Sum of the rows' Cov[s | seen] (p, p) at w (p,); None for complete data."""
         return None if self._data.clamped is None else self._data.clamped.covariance(w)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -53,17 +52,17 @@ class Completions:
 
 
 class SampledCompletions(Completions):
-    """Clamped chains: each of ``replicas`` has two completions of every row with holes, swept at its own w."""
+    """Clamped chains: each of ``replicas`` has two completions of every row with incomplete, swept at its own w."""
 
     def __init__(self, layout: Layout, statistics: Statistics, replicas: int, seed: np.random.SeedSequence) -> None:
-        holes = statistics.incomplete
-        assert holes is not None
-        self._layout, self._holes = layout, holes
+        incomplete = statistics.incomplete
+        assert incomplete is not None
+        self._layout, self._incomplete = layout, incomplete
         self._complete, self.n = statistics.counts, statistics.n_all
-        self._list = hole_list(layout, ~holes.seen)
+        self._list = missing_list(layout, ~incomplete.seen)
         rng = generator(seed, "completions")
         filled = [fill(statistics, rng) for _ in range(replicas * HALVES)]
-        self._x = np.stack(filled).reshape(replicas, HALVES, *holes.rows.shape).astype(float)
+        self._x = np.stack(filled).reshape(replicas, HALVES, *incomplete.rows.shape).astype(float)
         self._random = kernel_state(seed, "completions")
         self._back = layout.forward.T.tocsr()
 
@@ -76,9 +75,9 @@ class SampledCompletions(Completions):
         for k, each in enumerate(w):
             for _ in range(sweeps):
                 self._sweep(each, k, 1)
-                out[k] += [natural_sums(self._layout, x, self._holes.weight) for x in self._x[k]]
+                out[k] += [natural_sums(self._layout, x, self._incomplete.weight) for x in self._x[k]]
         total = (out / sweeps).reshape(-1, self._layout.n_natural)
-        found = self._complete + self._holes.n * self._layout.constant + np.asarray((self._back @ total.T).T)
+        found = self._complete + self._incomplete.n * self._layout.constant + np.asarray((self._back @ total.T).T)
         return np.asarray(found.reshape(len(w), HALVES, -1))
 
     def at(self, w: np.ndarray, sweeps: int) -> np.ndarray:
@@ -94,7 +93,7 @@ class SampledCompletions(Completions):
         for r in range(0, x.shape[1], 64):
             t = _natural(self._layout, x[:, r : r + 64])
             t -= t.mean(axis=0)
-            t *= np.sqrt(self._holes.weight[r : r + 64] / (len(x) - 1))[:, None]
+            t *= np.sqrt(self._incomplete.weight[r : r + 64] / (len(x) - 1))[:, None]
             flat = t.reshape(-1, t.shape[2])
             total += flat.T @ flat
         return np.asarray(self._back @ (self._back @ total).T)
@@ -112,30 +111,32 @@ class SampledCompletions(Completions):
 def complete_by_gibbs(
     layout: Layout, rows: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int = 60
 ) -> np.ndarray:
-    """``rows`` (k, d) with their holes filled at w, after ``sweeps`` Gibbs sweeps from state 0."""
+    """``rows`` (k, d) with their missing cells filled at w, after ``sweeps`` Gibbs sweeps from state 0."""
     x = np.where(rows == MISSING_CODE, 0, rows).astype(float)
     sweep_rows(layout, x, rows == MISSING_CODE, w, state, sweeps)
     return x.astype(np.uint8)
 
 
-def sweep_rows(layout: Layout, x: np.ndarray, hole: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int) -> None:
-    """Gibbs sweeps over the cells of ``x`` (k, d) float64 where ``hole`` is true, in place, the others held, at w."""
-    _sweep_cells(layout, x[None], hole_list(layout, hole), w, state, sweeps)
+def sweep_rows(
+    layout: Layout, x: np.ndarray, missing: np.ndarray, w: np.ndarray, state: np.ndarray, sweeps: int
+) -> None:
+    """Gibbs sweeps at w over the cells of ``x`` (k, d) float64 where ``missing`` is true, in place."""
+    _sweep_cells(layout, x[None], missing_list(layout, missing), w, state, sweeps)
 
 
 def _sweep_cells(
-    layout: Layout, parts: np.ndarray, holes: HoleList, w: np.ndarray, state: np.ndarray, sweeps: int
+    layout: Layout, parts: np.ndarray, missing: HoleList, w: np.ndarray, state: np.ndarray, sweeps: int
 ) -> None:
     """Gibbs sweeps over the missing cells of each of ``parts`` (c, k, d) float64, one after the other."""
     weights = np.empty(int(layout.states.max()))
     if isinstance(layout, TableLayout):
         view, potential = row_view(layout.model), np.concatenate(layout.model.lowering.potentials(w))
         for x in parts:
-            complete_by_tables(x, holes, view, potential, sweeps, state, weights)
+            complete_by_tables(x, missing, view, potential, sweeps, state, weights)
         return
     coupling, level = natural_tables(layout, w)
     for x in parts:
-        complete_rows(x, holes, coupling, level, layout.coupling == PRODUCT_FORM, sweeps, state, weights)
+        complete_rows(x, missing, coupling, level, layout.coupling == PRODUCT_FORM, sweeps, state, weights)
 
 
 def _natural(layout: Layout, x: np.ndarray) -> np.ndarray:
@@ -147,10 +148,10 @@ def _natural(layout: Layout, x: np.ndarray) -> np.ndarray:
     return np.concatenate([layout.values(x[..., u], x[..., v]), x[..., node] == state], axis=-1)
 
 
-def hole_list(layout: Layout, hole: np.ndarray) -> HoleList:
-    """The missing nodes of each row, where ``hole`` (k, d) is true."""
-    row, node = np.nonzero(hole)
-    start = np.searchsorted(row, np.arange(len(hole) + 1))
+def missing_list(layout: Layout, missing: np.ndarray) -> HoleList:
+    """The missing nodes of each row, where ``missing`` (k, d) is true."""
+    row, node = np.nonzero(missing)
+    start = np.searchsorted(row, np.arange(len(missing) + 1))
     return HoleList(start.astype(np.int64), node.astype(np.int64), layout.states.astype(np.int64))
 
 
@@ -200,23 +201,23 @@ def is_summed(statistics: Statistics) -> bool:
 
 
 def fill(statistics: Statistics, rng: np.random.Generator) -> np.ndarray:
-    """(k, d) the rows with holes, each hole filled by what was seen elsewhere in its column: a start, no more."""
-    holes, model = statistics.incomplete, statistics.model
-    assert holes is not None
+    """(k, d) the rows with missing cells, filled by what was seen elsewhere in the column: a start, no more."""
+    incomplete, model = statistics.incomplete, statistics.model
+    assert incomplete is not None
     cells = seen_cells(statistics)
-    rows = holes.rows.copy()
+    rows = incomplete.rows.copy()
     for i in range(model.n_nodes):
-        hole = np.flatnonzero(rows[:, i] == MISSING_CODE)
+        missing = np.flatnonzero(rows[:, i] == MISSING_CODE)
         share = cells[model.lowering.node_offset[i] : model.lowering.node_offset[i + 1]] + 0.5
-        rows[hole, i] = rng.choice(share.size, size=hole.size, p=share / share.sum())
+        rows[missing, i] = rng.choice(share.size, size=missing.size, p=share / share.sum())
     return rows
 
 
 def seen_cells(statistics: Statistics) -> np.ndarray:
     """Weight of every state of every node wherever it was seen, flat as the node tables are."""
-    holes, model = statistics.incomplete, statistics.model
-    assert holes is not None
-    cells = holes.seen_cells(model)
+    incomplete, model = statistics.incomplete, statistics.model
+    assert incomplete is not None
+    cells = incomplete.seen_cells(model)
     if statistics.node_part is not None:
         part = statistics.node_part
         cells = cells + (np.stack([statistics.n - part, part], axis=1).ravel() if model.is_binary else part)
@@ -224,11 +225,11 @@ def seen_cells(statistics: Statistics) -> np.ndarray:
 
 
 def typical_rows(statistics: Statistics, rng: np.random.Generator) -> np.ndarray:
-    """(k, d) up to 4,096 rows like the data, each worth the same, holes filled: for starts."""
-    holes, rows, weights = statistics.incomplete, statistics.rows, statistics.row_weights
-    if holes is None and (weights == weights[:1]).all():
+    """(k, d) up to 4,096 rows like the data, each worth the same, missing cells filled: for starts."""
+    incomplete, rows, weights = statistics.incomplete, statistics.rows, statistics.row_weights
+    if incomplete is None and (weights == weights[:1]).all():
         return rows
-    if holes is not None:
-        rows, weights = np.concatenate([rows, fill(statistics, rng)]), np.concatenate([weights, holes.weight])
+    if incomplete is not None:
+        rows, weights = np.concatenate([rows, fill(statistics, rng)]), np.concatenate([weights, incomplete.weight])
     size = int(min(START_ROWS, max(round(statistics.n_all), 1)))
     return np.asarray(rows[rng.choice(weights.size, size=size, p=weights / weights.sum())])

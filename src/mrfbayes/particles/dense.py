@@ -1,16 +1,21 @@
-"""Persistent Gibbs chains of dense fields: replicas with parameters of their own, and moments of what they visit."""
+"""Persistent Gibbs chains of dense fields: replicas with parameters of their own, and moments of what they visit.
+
+Persistent Gibbs chains of fields with pair tables of any kind, in the place of `mrfbayes.particles.dense`.
+
+The natural parameters of such a field are its log-odds w, and T is s.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import CostError
+from mrfbayes.kernels.particles.bitgibbs import block_streams
 from mrfbayes.kernels.particles.dense import (
     CHAIN_GROUP,
     HALVES,
@@ -32,17 +37,17 @@ from mrfbayes.kernels.particles.dense_draws import (
     start_streams,
 )
 from mrfbayes.kernels.particles.dense_moments import add_products
-from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout
+from mrfbayes.model.field import Model
+from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout, dense_layout
+from mrfbayes.particles.ensembles import ColumnChains
+from mrfbayes.particles.moments import row_statistics
+from mrfbayes.particles.sweeps import in_threads
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 DENSE_BATCH = 4_096  # particles whose statistics are written out at a time
-
-
-def spread(work: Callable[[int], Any], parts: Iterable[int], threads: int) -> list[Any]:
-    """``work`` of each part, in ``threads`` threads: for compiled code and products of matrices."""
-    if threads == 1:
-        return [work(part) for part in parts]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, parts))
+TABLE_LANES = 64  # chains of a half of tables are rounded up to whole blocks
 
 
 class ChainEnsemble(ABC):
@@ -149,14 +154,9 @@ class DenseEnsemble(ChainEnsemble):
         probability = self._by_state(means)
         probability[:, 0] = 1.0 - probability[:, 1:].sum(axis=1)
         self._centre = probability if self._kind == AGREEMENT else (probability @ np.arange(most))[:, None]
-        self._field = DenseField(
-            self._kind,
-            layout.states.copy(),
-            self._centre.astype(np.float32),
-            np.zeros((replicas, d, d), np.float32),
-            np.zeros((replicas, d, most), np.float32),
-        )
-        # The kernel knows these centres to single precision, so the moments must be un-centred by the same numbers.
+        coupling, level = (np.zeros((replicas, d, width), np.float32) for width in (d, most))
+        centre = self._centre.astype(np.float32)
+        self._field = DenseField(self._kind, layout.states.copy(), centre, coupling, level)
         self._centre = self._field.centre.astype(float)
         width = self._planes * self.width
         streams = np.zeros((replicas * HALVES, STREAM_WORDS), np.uint64)
@@ -239,16 +239,11 @@ class DenseEnsemble(ChainEnsemble):
 
         def run(share: int) -> None:
             mine, field = slice(ends[share], ends[share + 1]), self._field
-            dense_sweeps(
-                field._replace(coupling=field.coupling[mine], level=field.level[mine]),
-                DenseChains(*(array[mine] for array in self.chains)),
-                n,
-                counted,
-                DenseSums(*(array[mine] for array in self._sums)),
-                self._scratch[share],
-            )
+            field = field._replace(coupling=field.coupling[mine], level=field.level[mine])
+            chains, sums = (type(of)(*(array[mine] for array in of)) for of in (self.chains, self._sums))
+            dense_sweeps(field, chains, n, counted, sums, self._scratch[share])
 
-        spread(run, range(len(self._scratch)), self._threads)
+        in_threads(run, range(len(self._scratch)), self._threads)
 
     def moments(self, skipped: int, counted: int) -> np.ndarray:
         """E[T] (replicas, 2, natural) of both halves over ``counted`` sweeps, after ``skipped`` others."""
@@ -294,7 +289,7 @@ class DenseEnsemble(ChainEnsemble):
         def add(share: int) -> None:
             add_products(words, pair, node, np.arange(share, d, self._threads), products)
 
-        spread(add, range(self._threads), self._threads)
+        in_threads(add, range(self._threads), self._threads)
         totals = np.diag(products).copy()
         for first in range(0, n, 512):  # the kernel fills the upper triangle
             block = products[first : first + 512]
@@ -311,3 +306,76 @@ class DenseEnsemble(ChainEnsemble):
         out[:, : u.size] = self.layout.values(x[:, u].astype(np.float32), x[:, v].astype(np.float32))
         out[:, u.size :] = x[:, node] == state
         return out
+
+
+@dataclass(frozen=True, eq=False)
+class TableLayout:
+    """A field whose natural parameters are its log-odds; the names are those of `DenseLayout`."""
+
+    model: Model
+    states: np.ndarray
+    n_natural: int
+    constant: np.ndarray
+    forward: csr_array
+
+
+Layout = DenseLayout | TableLayout
+
+
+def cell_layout(model: Model) -> Layout:
+    """How Gibbs chains see the field: in natural form where it has one and its variables have few levels."""
+    from scipy.sparse import eye_array
+
+    layout, p = dense_layout(model), model.n_parameters
+    if layout is None or (layout.coupling == PRODUCT_FORM and int(layout.states.max()) > MOST_LEVELS):
+        return TableLayout(model, model.states, p, np.zeros(p), eye_array(p, format="csr"))
+    return layout
+
+
+class TableEnsemble(ChainEnsemble):
+    """``replicas`` fields with ``chains`` persistent chains each; see `DenseEnsemble`, whose methods it has."""
+
+    def __init__(self, layout: TableLayout, replicas: int, chains: int, state: np.ndarray, threads: int = 1) -> None:
+        self._model, self.replicas, self._threads = layout.model, replicas, threads
+        self.width = max(1, -(-chains // (HALVES * TABLE_LANES))) * TABLE_LANES
+        self.streams = block_streams(state, replicas * HALVES, 1)
+        self._parts = [ColumnChains(layout.model, self.width, stream) for stream in self.streams]
+        self._w = np.zeros((replicas, layout.n_natural))
+
+    def start(self, x: np.ndarray) -> None:
+        """Put the chains at the states ``x`` (n_chains, d)."""
+        for part, rows in zip(self._parts, x.reshape(len(self._parts), self.width, -1), strict=True):
+            part.load(rows)
+
+    def rows(self) -> np.ndarray:
+        """Where the chains are, (n_chains, d) uint8."""
+        return np.concatenate([part.rows() for part in self._parts])
+
+    def set_parameters(self, natural: np.ndarray) -> None:
+        """Log-odds (replicas, p), or (p,) where all replicas share them."""
+        self._w[:] = natural
+
+    def sweep(self, n: int) -> None:
+        """``n`` sweeps of all chains, nothing counted."""
+        in_threads(lambda k: self._parts[k].sweep(self._w[k // HALVES], n), range(len(self._parts)), self._threads)
+
+    def moments(self, skipped: int, counted: int) -> np.ndarray:
+        """E[s] (replicas, 2, p) of both halves over ``counted`` sweeps, after ``skipped`` others."""
+        self.sweep(skipped)
+        found = in_threads(
+            lambda k: self._parts[k].advance(self._w[k // HALVES], counted), range(len(self._parts)), self._threads
+        )
+        return np.stack(found).reshape(self.replicas, HALVES, -1)
+
+    def statistics(self, x: np.ndarray) -> np.ndarray:
+        """S (n, p) of the states ``x`` (n, d)."""
+        return row_statistics(self._model, x)
+
+
+def make_ensemble(
+    layout: Layout, means: np.ndarray, replicas: int, chains: int, state: np.ndarray, threads: int = 1
+) -> ChainEnsemble:
+    """Chains of a field; see `DenseEnsemble`."""
+    if isinstance(layout, TableLayout):
+        return TableEnsemble(layout, replicas, chains, state, threads)
+    return DenseEnsemble(layout, means, replicas, chains, state, threads)

@@ -1,4 +1,7 @@
-"""Sufficient statistics of particles: of given configurations, and of particles brought to a given w."""
+"""Sufficient statistics of particles: of given configurations, and of particles brought to a given w.
+
+Persistent Gibbs chains of fields with covariates: chains for every group of rows, at the group's own parameters.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import numpy as np
 
 from mrfbayes.base.checks import require_memory
 from mrfbayes.base.random_streams import generator, kernel_state
+from mrfbayes.data.border import CovariateStatistics
+from mrfbayes.kernels.particles.rows import RowsView, row_sweeps
 from mrfbayes.model.field import Model
 
 if TYPE_CHECKING:
@@ -63,3 +68,79 @@ def particles_at(
         chains.start_at_data(stats, start)
     chains.sweep(np.asarray(log_odds, dtype=float), sweeps)
     return chains
+
+
+def row_view(model: Model, group: np.ndarray | None = None) -> RowsView:
+    """The graph of a field made ready for `row_sweeps`; ``group`` (N,) of every chain, none by default."""
+    lowering = model.lowering
+    offset, neighbour, edge = (np.array(part, dtype=np.int64) for part in model.adjacency)
+    owner = np.repeat(np.arange(model.n_nodes), np.diff(offset))
+    return RowsView(
+        offset,
+        neighbour,
+        edge,
+        np.ascontiguousarray(model.edges[edge, 0] == owner),
+        np.array(lowering.node_offset, dtype=np.int64),
+        np.array(lowering.edge_offset + lowering.n_node_rows, dtype=np.int64),
+        np.zeros(0, dtype=np.int64) if group is None else group,
+        int(model.states.max()),
+        bool(lowering.binary),
+    )
+
+
+class RowChains:
+    """``replicas`` times ``halves`` sets of chains, each set with a chain for every entry of ``of``.
+
+    Parameters
+    ----------
+    statistics : data with covariates
+    of : (N,) the row at which each chain starts; its group is that of the row
+    replicas, halves : sets of chains
+    seed : of starts and sweeps
+    """
+
+    def __init__(
+        self, statistics: CovariateStatistics, of: np.ndarray, replicas: int, halves: int, seed: np.random.SeedSequence
+    ) -> None:
+        from scipy.sparse import csr_array
+
+        base = statistics.model.base
+        lowering = base.lowering
+        row, column, value = lowering.forward
+        self._forward = csr_array((value, (row, column)), shape=(lowering.n_rows, base.n_parameters))
+        self._constant, self.n_groups = lowering.constant, statistics.design.n_fields
+        self.group = np.ascontiguousarray(statistics.group[of], dtype=np.int64)
+        self.per_group = np.bincount(self.group, minlength=self.n_groups).astype(float)
+        self._view = row_view(base, self.group)
+        states = statistics.states[of]
+        random = generator(seed, "rows").integers(base.states, size=states.shape)
+        filled = np.where(states == 255, random, states).astype(np.uint8)
+        self.x = np.tile(filled, (replicas, halves, 1, 1))
+        self.streams = np.stack(
+            [[kernel_state(seed, "chains", k, half) for half in range(halves)] for k in range(replicas)]
+        )
+        self._potentials = np.zeros((replicas, self.n_groups, lowering.n_rows))
+
+    def set_parameters(self, w: np.ndarray) -> None:
+        """Log-odds (replicas, G, p0) of every replica's fields."""
+        flat = w.reshape(-1, w.shape[-1])
+        self._potentials[:] = np.asarray((self._forward @ flat.T).T).reshape(self._potentials.shape)
+
+    def moments(self, skipped: int, counted: int) -> np.ndarray:
+        """E[s] (replicas, halves, G, p0) over ``counted`` sweeps, after ``skipped`` others."""
+        k, halves = self.x.shape[:2]
+        sums = np.zeros((k, halves, *self._potentials.shape[1:]))
+        row_sweeps(self._view, self._potentials, self.x, np.array([skipped + counted, counted]), sums, self.streams)
+        if not counted:
+            return sums
+        mean = sums / (counted * self.per_group[:, None])
+        flat = np.asarray((self._forward.T @ mean.reshape(-1, mean.shape[-1]).T).T)
+        return np.asarray(flat.reshape(*mean.shape[:-1], -1) + self._constant)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What changes from step to step."""
+        return {"rows": self.x, "streams": self.streams}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Go on from what `arrays` gave."""
+        self.x[:], self.streams[:] = arrays["rows"], arrays["streams"]

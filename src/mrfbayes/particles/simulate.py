@@ -268,13 +268,8 @@ def _cluster_view(model: Model, log_odds: np.ndarray) -> ClusterView:
     coupling = agreement_couplings(model, edge_part)
     if model.is_binary:
         node_part = np.stack([np.zeros_like(node_part), node_part], axis=1).ravel()
-    return ClusterView(
-        np.array(model.edges, dtype=np.int64),
-        np.array(coupling),
-        np.array(model.lowering.node_offset, dtype=np.int64),
-        np.array(node_part),
-        bool(node_part.any()),
-    )
+    edges, offset = (np.array(part, dtype=np.int64) for part in (model.edges, model.lowering.node_offset))
+    return ClusterView(edges, np.array(coupling), offset, np.array(node_part), bool(node_part.any()))
 
 
 def _chains(
@@ -311,7 +306,7 @@ def _couple(
     from mrfbayes.kernels.particles.bitgibbs import block_streams
     from mrfbayes.kernels.particles.coupling import couple_blocks
     from mrfbayes.kernels.particles.gibbs import LANES
-    from mrfbayes.particles.sweeps import spin_view, spread_blocks
+    from mrfbayes.particles.sweeps import spin_view, split_in_threads
 
     if not model.is_binary:
         raise InputError("sampler='cftp' is for binary fields: use sampler='exact', 'gibbs' or 'swendsen-wang'.")
@@ -336,7 +331,7 @@ def _couple(
 
             for begin in range(0, len(keys), 2 * per_call):
                 end = min(begin + 2 * per_call, len(keys))
-                spread_blocks(run, begin, end, _threads(SIMULATED_UPDATES_PER_CALL * 4))
+                split_in_threads(run, begin, end, _threads(SIMULATED_UPDATES_PER_CALL * 4))
                 bar.update(int((windows > 0).sum()), f"window {window}")
             if window == cap and not windows.all():
                 left = min(int((windows == 0).sum()) * LANES, n)

@@ -8,9 +8,9 @@ number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -107,11 +107,7 @@ def spin_view(adjacency: Adjacency, field: np.ndarray, coupling: np.ndarray) -> 
     """A binary field of any degree made ready for `sweep`; arguments as for `bit_view`."""
     offset, neighbour, edge = (np.array(part, dtype=np.int64) for part in adjacency)
     return gibbs.SpinView(
-        offset,
-        neighbour,
-        edge,
-        field=np.array(field, dtype=np.float64),
-        coupling=np.array(coupling, dtype=np.float64),
+        offset, neighbour, edge, field=np.array(field, dtype=np.float64), coupling=np.array(coupling, dtype=np.float64)
     )
 
 
@@ -173,15 +169,23 @@ def sweep(
     def run(first: int, last: int) -> None:
         kernel(view, x, n_sweeps, states, first, last, *more)
 
-    spread_blocks(run, 0, len(states), threads if counts is None else 1)
+    split_in_threads(run, 0, len(states), threads if counts is None else 1)
 
 
-def spread_blocks(run: Callable[[int, int], None], first: int, last: int, threads: int) -> None:
-    """``run(begin, end)`` over contiguous ranges of the blocks first .. last, one thread each."""
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def split_in_threads(run: Callable[[int, int], Result], first: int, last: int, threads: int) -> list[Result]:
+    """What ``run(begin, end)`` returns for the parts of first .. last, one for each of so many threads."""
     threads = max(1, min(threads, last - first))
     edges = [first + (last - first) * t // threads for t in range(threads + 1)]
+    return in_threads(lambda t: run(edges[t], edges[t + 1]), range(threads), threads)
+
+
+def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: int) -> list[Result]:
+    """What ``work`` returns for each of ``parts``, in so many threads."""
     if threads == 1:
-        run(first, last)
-        return
+        return [work(part) for part in parts]
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, edges[:-1], edges[1:]))
+        return list(pool.map(work, parts))

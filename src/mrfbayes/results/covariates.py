@@ -9,7 +9,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.border import CovariateStatistics
-from mrfbayes.methods.covariates import RIDGE, PseudoRows, WithPrior, find_mode, sandwich, statistics_of
+from mrfbayes.methods.covariates import PseudoRows, statistics_of, stretched
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.results import diagnostics
 from mrfbayes.results.bayes_factors import edge_blocks, from_draws, verdicts
@@ -116,15 +116,13 @@ class WithCovariates:
         statistics = statistics_of(problem)
         p = model.field.n_parameters
         edges = np.flatnonzero(np.isin(model.field.chart.block_of, edge_blocks(model)))
-        rows = PseudoRows.of(statistics, statistics.states, statistics.group, statistics.weight)
+        rows = PseudoRows.of_data(statistics)
         without = replace(rows, matrix=rows.matrix[:, :p].tocsr())
         columns = {}
-        for name, part in (("without", without), ("with", rows)):
-            mode = find_mode(WithPrior(part, None), np.zeros(part.matrix.shape[1]))
-            stretch, _ = sandwich(problem, part, mode)
-            hessian = part.curvature(mode) + RIDGE * np.eye(mode.size)
-            columns[name] = mode[edges]
-            columns[f"{name}_se"] = np.sqrt(np.diag(np.linalg.inv(stretch.T @ hessian @ stretch)))[edges]
+        for name, part, of in (("without", without, model.field), ("with", rows, model)):
+            found, _ = stretched(problem, part, of)
+            columns[name] = found.centre[edges]
+            columns[f"{name}_se"] = np.sqrt(np.diag(np.linalg.inv(found.information)))[edges]
         is_there = np.abs(columns["without"]) > 2 * columns["without_se"]
         columns["explained"] = np.where(is_there, 1 - columns["with"] / columns["without"], np.nan)
         if model.effects == "couplings" and statistics.z.ndim == 2:

@@ -110,7 +110,7 @@ class _Sums(NamedTuple):
 
     def log_densities(self, points: np.ndarray) -> np.ndarray:
         """(widths, points, m) corrected log densities."""
-        from mrfbayes.kernels.calibration.matching import match_cumulants
+        from mrfbayes.kernels.calibration.copula import match_cumulants
 
         mean, square, cube = self.moments.mean(axis=0)
         a, b = np.empty_like(mean), np.empty_like(mean)

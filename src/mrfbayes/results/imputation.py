@@ -21,7 +21,7 @@ from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.clamped import Clamped, observed
 from mrfbayes.model.field import Model
 from mrfbayes.particles.completions import complete_by_gibbs
-from mrfbayes.particles.tables import cell_layout
+from mrfbayes.particles.dense import cell_layout
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,7 +23,7 @@ from mrfbayes.exact.held import held_field
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
 from mrfbayes.particles.completions import complete_by_gibbs
-from mrfbayes.particles.tables import cell_layout
+from mrfbayes.particles.dense import cell_layout
 from mrfbayes.results.predictability import evenly
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from mrfbayes.exact.choice import predicted_seconds
 from mrfbayes.model.edges import pixels_of
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import coupling_of
+from mrfbayes.particles.dense import cell_layout, make_ensemble
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.particles.simulate import choose_sampler, simulate
-from mrfbayes.particles.tables import cell_layout, make_ensemble
 from mrfbayes.results.imputation import completion_of
 
 if TYPE_CHECKING:

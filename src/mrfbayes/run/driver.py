@@ -15,7 +15,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError, OutputError, SamplingError
 from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.base.progress import Progress
-from mrfbayes.run.clusters import Workers
+from mrfbayes.run.pools import Workers
 from mrfbayes.run.store import Checkpoint
 from mrfbayes.run.workers import ChainWorkers, Chunk, State, WorkerTask
 
@@ -45,20 +45,11 @@ class ChainRun:
         return np.stack([state[name] for state in self.states])
 
 
-def _kinds(state: State, varying: frozenset[str]) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Shapes and types of a state's arrays; those whose shape varies have none."""
-    return {name: (() if name in varying else array.shape, array.dtype.str) for name, array in state.items()}
-
-
 class _Collector:
     """Draws and states as they come in, on their way to memory and to the checkpoint."""
 
     def __init__(
-        self,
-        states: list[State],
-        n_columns: int,
-        checkpoint: Checkpoint | None,
-        varying: frozenset[str] = frozenset(),
+        self, states: list[State], n_columns: int, checkpoint: Checkpoint | None, varying: frozenset[str] = frozenset()
     ) -> None:
         self.states, self._varying = states, varying
         self._n_columns = n_columns
@@ -73,7 +64,8 @@ class _Collector:
                 self._take(arrays)
 
     def _kinds(self, states: list[State]) -> list[dict[str, tuple[tuple[int, ...], str]]]:
-        return [_kinds(state, self._varying) for state in states]
+        """Shapes (but of arrays whose shape changes) and types of the arrays of all chains."""
+        return [{k: (() if k in self._varying else a.shape, a.dtype.str) for k, a in each.items()} for each in states]
 
     def _take(self, arrays: dict[str, np.ndarray]) -> None:
         n_chains = len(self.states)

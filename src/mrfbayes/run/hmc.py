@@ -37,15 +37,17 @@ def make_metric(mode: np.ndarray, information: np.ndarray, prior: Prior | None =
     information : (p, p) minus the second derivatives of the log posterior, or (p,) their diagonal
     prior : looked at for directions whose tails are those of a Cauchy prior
     """
+    from scipy.linalg.lapack import dtrtri
+
     from mrfbayes.kernels.run.hmc import Metric
 
     heavy = np.zeros((0, mode.size))
     if information.ndim == 1:
         largest = float(information.max(initial=1.0))
-        factor = np.sqrt(np.maximum(information, 1e-12 * largest))
+        factor = 1.0 / np.sqrt(np.maximum(information, 1e-12 * largest))[None]
     else:
         lower = _cholesky(information)
-        factor = np.concatenate([np.zeros(0), *(row[: i + 1] for i, row in enumerate(lower))])
+        factor = dtrtri(lower, lower=1)[0].T
         if prior is not None:
             heavy = heavy_directions(lower, prior)
     return Metric(np.array(mode, dtype=float), np.ascontiguousarray(factor, dtype=np.float32), heavy)
@@ -83,7 +85,8 @@ def initial_state(metric: Metric, seed: np.random.SeedSequence, log_odds: np.nda
     if log_odds is None:
         position = generator(seed, "start").standard_normal(p)
     else:
-        position = _to_position(metric, log_odds)
+        factor = metric.factor.astype(float) if len(metric.factor) == p else np.diag(metric.factor[0].astype(float))
+        position = np.linalg.solve(factor, log_odds - metric.mode)
     numbers = np.zeros(hmc.N_HMC_NUMBERS)
     numbers[chain.LOG_TARGET] = np.nan  # not evaluated yet
     numbers[chain.LOG_SCALE] = math.log(FIRST_LEAPS)
@@ -91,18 +94,6 @@ def initial_state(metric: Metric, seed: np.random.SeedSequence, log_odds: np.nda
     counters = np.zeros(hmc.N_HMC_COUNTERS, dtype=np.int64)
     random = kernel_state(seed, "trajectories")
     return state | {"position": position, "numbers": numbers, "counters": counters, "random": random}
-
-
-def _to_position(metric: Metric, log_odds: np.ndarray) -> np.ndarray:
-    """y = L'(w - m)."""
-    away = log_odds - metric.mode
-    if metric.factor.size == away.size:
-        return np.asarray(metric.factor * away)
-    position, start = np.zeros(away.size), 0
-    for i, step in enumerate(away):
-        position[: i + 1] += step * metric.factor[start : start + i + 1]
-        start += i + 1
-    return position
 
 
 @dataclass(frozen=True)
@@ -131,7 +122,7 @@ class HmcTask(Metropolis):
         chain, kept = hmc.HmcState(**state), self.kept_draws(state, n_steps)
         gradient = self.gradient if callable(self.gradient) else with_own_workspace(self.gradient)
         if math.isnan(chain.numbers[LOG_TARGET]):
-            self._settle(chain, gradient)
+            self._evaluate_start(chain, gradient)
         if not callable(gradient):
             hmc.run_hmc((gradient, self.metric), self.prior, self.settings, chain, kept, n_steps)
         else:
@@ -142,7 +133,7 @@ class HmcTask(Metropolis):
                 hmc.decide(self.metric, self.settings, self.prior, chain, kept)
         return self.chunk(state, kept)
 
-    def _settle(self, chain: HmcState, gradient: View | Gradient) -> None:
+    def _evaluate_start(self, chain: HmcState, gradient: View | Gradient) -> None:
         """Evaluate the start, after moving it where it is no start."""
         p, position = chain.position.size, chain.position.copy()
         least = -math.inf

@@ -2,23 +2,28 @@
 
 A process or a Dask worker that dies costs time, not results: its tasks are done again elsewhere. A task that no process
 survives is told from those that happened to run beside it, and costs only its own result.
+
+Who does the work: ``workers=`` as a number of processes of this machine, a Dask client, or a scheduler's address.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
 import signal
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from multiprocessing import current_process, get_all_start_methods, get_context
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+
+import numpy as np
 
 from mrfbayes.base.errors import InputError, SamplingError
-from mrfbayes.run.clusters import Workers, submit
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -28,6 +33,9 @@ LIVES = 3  # processes that a task may lose before it is tried alone
 TRIES_ALONE = 2  # it may not have begun before, and one death may not be its fault
 AHEAD = 2  # tasks that are handed out for each process, so that none waits for the next
 LOOK_SECONDS = 5.0  # between two looks at how many workers a cluster has
+ANSWER_SECONDS = 10  # that a scheduler has to answer in
+_ADDRESS = re.compile(r"[a-z]+://\S+|[\w.\-]+:\d+")
+Workers: TypeAlias = "int | str | Client"
 
 
 class Job(NamedTuple):
@@ -122,11 +130,6 @@ def _call(function: Function, *arguments: object) -> object:
     return function(*_SHARED, *arguments)
 
 
-def _is_alive() -> bool:
-    """What a process is asked before it gets anything to do."""
-    return True
-
-
 class _Processes(Pool):
     """A pool that is made anew when one of its processes dies."""
 
@@ -164,7 +167,7 @@ class _Processes(Pool):
         if self._pool is None:
             self._pool = process_pool(self._n_workers, _receive, *self._shared)
             try:
-                self._pool.submit(_is_alive).result()
+                self._pool.submit(_itself, True).result()
             except BrokenProcessPool:
                 raise InputError(NO_WORKERS.format(n=self._n_workers)) from None
         return self._pool
@@ -243,8 +246,11 @@ class _Cluster(Pool):
         self._room, self._looked = 0, -LOOK_SECONDS
 
     def _submit(self, function: Function, *arguments: object) -> ClusterFuture:
+        """A task for any worker. Arguments stay with the scheduler, so that they outlive every worker."""
         self._number += 1
-        return submit(self._client, f"{self._run}-{self._number}", function, *arguments)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            return self._client.submit(function, *arguments, key=f"{self._run}-{self._number}", pure=False)
 
     def outcomes(self, jobs: Iterable[Job], may_begin: Callable[[], bool] = lambda: True) -> Outcomes:
         """See `run_jobs`."""
@@ -275,3 +281,44 @@ class _Cluster(Pool):
 
 def _itself(value: object) -> object:
     return value
+
+
+def check_workers(workers: object) -> Workers:
+    """``workers`` as a whole number, a client or an address, or an `InputError` that says what is wrong."""
+    if isinstance(workers, (int, np.integer)) and not isinstance(workers, (bool, np.bool_)) and workers >= 1:
+        return int(workers)
+    if isinstance(workers, str) and _ADDRESS.fullmatch(workers):
+        return workers
+    if _is_client(workers) and not getattr(workers, "asynchronous", False):
+        return cast("Client", workers)
+    raise InputError(
+        f"workers = {workers!r}: give a whole number, at least 1, of processes, a Dask client (not an asynchronous "
+        "one), or the address of a Dask scheduler, as 'tcp://127.0.0.1:8786'."
+    )
+
+
+def _is_client(value: object) -> bool:
+    """Without importing Dask, which takes half a second."""
+    kinds = type(value).__mro__
+    return any(kind.__name__ == "Client" and kind.__module__.split(".")[0] == "distributed" for kind in kinds)
+
+
+@contextmanager
+def connected(workers: Workers) -> Iterator[Workers]:
+    """A number or a client as it is; at an address, a client that is closed at the end."""
+    if not isinstance(workers, str):
+        yield workers
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError(
+            f"workers = {workers!r}: dask.distributed is not installed: pip install 'mrfbayes[dask]', or give a number "
+            "of processes."
+        ) from None
+    try:
+        client = Client(workers, timeout=ANSWER_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"workers = {workers!r}: no Dask scheduler answers there ({error}).") from None
+    with client:
+        yield client

@@ -186,12 +186,12 @@ class Checkpoint:
             return
         if first:
             raise InputError(
-                f"checkpoint {self.path} is damaged at its beginning, so that nobody knows which run it is of: restore "
+                f"checkpoint {self.path} is damaged at its beginning, and its run cannot be identified: restore "
                 "it from a copy, or choose another file."
             )
         warn_user(
             f"checkpoint {self.path} is damaged at byte {good}: the {len(behind)} bytes from there on are dropped, and "
-            "their steps are run again.",
+            "their steps are run again."
         )
 
     def _check_identity(self, found: object) -> None:

@@ -15,8 +15,7 @@ import numpy as np
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import View, with_own_workspace
-from mrfbayes.run.clusters import Workers
-from mrfbayes.run.pools import Job, make_pool
+from mrfbayes.run.pools import Job, Workers, make_pool
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.priors import PriorView
@@ -125,7 +124,7 @@ class Metropolis(WorkerTask):
         return f"accepting {accepted / max(int(counters[chain.STEP]), 1):.0%}"
 
     def kept_draws(self, state: State, n_steps: int) -> KeptDraws:
-        """Room for the draws of ``n_steps`` more steps."""
+        """Arrays for the draws of ``n_steps`` more steps."""
         from mrfbayes.kernels.run import chain
 
         rows = n_steps // self.n_thin + 1

@@ -21,8 +21,7 @@ from mrfbayes.estimation.estimate import estimate as make_estimate
 from mrfbayes.model.field import Model
 from mrfbayes.results import diagnostics
 from mrfbayes.results.posterior import Posterior
-from mrfbayes.run.clusters import Workers, check_workers, connected
-from mrfbayes.run.pools import Job, run_jobs
+from mrfbayes.run.pools import Job, Workers, check_workers, connected, run_jobs
 from mrfbayes.sampling.sample import check_call, sample
 
 if TYPE_CHECKING:

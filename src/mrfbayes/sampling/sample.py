@@ -24,7 +24,7 @@ from mrfbayes.estimation.result import Estimate
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
 from mrfbayes.results.posterior import Posterior
-from mrfbayes.run.clusters import Workers, connected
+from mrfbayes.run.pools import Workers, connected
 from mrfbayes.sampling.assemble import make_posterior, run_engine
 from mrfbayes.targets.facts import RunFacts
 from mrfbayes.targets.self_check import assess

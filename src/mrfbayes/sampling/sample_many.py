@@ -33,8 +33,7 @@ from mrfbayes.model.schema import Schema
 from mrfbayes.results.files import packed
 from mrfbayes.results.fits import FitFolder, Fits
 from mrfbayes.results.posterior import Posterior
-from mrfbayes.run.clusters import Workers, connected
-from mrfbayes.run.pools import Job, run_jobs
+from mrfbayes.run.pools import Job, Workers, connected, run_jobs
 from mrfbayes.sampling.sample import check_call, sample
 
 TAKEN = {"checkpoint": "folder= keeps every finished data set", "workers": "it spreads the data sets"}

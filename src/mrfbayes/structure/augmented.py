@@ -20,8 +20,8 @@ from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact.clamped import Observed, observed
 from mrfbayes.particles.completions import fill, is_summed, natural_sums, sweep_rows
+from mrfbayes.particles.dense import Layout, cell_layout
 from mrfbayes.particles.moments import row_statistics
-from mrfbayes.particles.tables import Layout, cell_layout
 from mrfbayes.run.workers import Chunk, State
 from mrfbayes.structure.moves import centring
 from mrfbayes.structure.search import SearchTask

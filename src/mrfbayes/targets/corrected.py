@@ -15,7 +15,7 @@ from mrfbayes.base.errors import CalibrationError, calibrating
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.base.types import with_own_workspace
 from mrfbayes.calibration.full import DenseJoint, calibrate_proposals
-from mrfbayes.calibration.result import Calibration
+from mrfbayes.calibration.matching import Calibration
 from mrfbayes.coins.importance_weights import TRUSTED_K as TRUSTED_K
 from mrfbayes.coins.importance_weights import pareto_k as pareto_k
 from mrfbayes.coins.importance_weights import truncated_weights, weighted_quantile, weighted_ranks
@@ -70,22 +70,19 @@ class Proposal:
         """Whether independent proposals will do."""
         return self.pareto_k <= TRUSTED_K
 
-    def carry(self) -> Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]]:
-        """Makes the arrays that change from step to step, afresh for a chain."""
+    def carry(self, seed: np.random.SeedSequence, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """The arrays that change from step to step: see `IndependenceView`."""
         from mrfbayes.kernels.run.independence import N_SUMS, TOP
 
-        def make(seed: np.random.SeedSequence, theta: np.ndarray) -> dict[str, np.ndarray]:
-            sums = np.zeros(N_SUMS)
-            sums[TOP] = -math.inf
-            return {
-                "log_weights": np.full(KEPT_WEIGHTS, -math.inf),
-                "sums": sums,
-                "weighted_mean": np.zeros(theta.size),
-                "weighted_square": np.zeros(theta.size),
-                "decisions": kernel_state(seed, "decisions"),
-            }
-
-        return make
+        sums = np.zeros(N_SUMS)
+        sums[TOP] = -math.inf
+        return {
+            "log_weights": np.full(KEPT_WEIGHTS, -math.inf),
+            "sums": sums,
+            "weighted_mean": np.zeros(theta.size),
+            "weighted_square": np.zeros(theta.size),
+            "decisions": kernel_state(seed, "decisions"),
+        }
 
     def log_odds_factor(self) -> np.ndarray:
         """Lower Cholesky factor of the pilot's covariance of w: the shape of a random walk, where one is needed."""
@@ -217,7 +214,7 @@ def corrected(prepared: Prepared, proposal: Proposal) -> Prepared:
     """The method with independent proposals in place of a random walk."""
     found = proposal.calibration
     details = {**prepared.details, **{f"proposal_{key}": value for key, value in found.details.items()}}
-    return replace(prepared, view=proposal.view, carry=proposal.carry(), details=details)
+    return replace(prepared, view=proposal.view, carry=proposal.carry, details=details)
 
 
 @dataclass(frozen=True)

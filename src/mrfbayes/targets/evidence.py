@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import InputError, warn_user
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.base.types import DataLike, PriorLike
+from mrfbayes.coins.importance_weights import effective_size
 from mrfbayes.data.border import counted
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import check_options, method_row
@@ -86,12 +88,7 @@ class Evidence:
 
 @one_blas_thread()
 def evidence(
-    model: Model,
-    data: DataLike,
-    *,
-    prior: PriorLike = "default",
-    draws: int = EVIDENCE_DRAWS,
-    rng: Seed | None = None,
+    model: Model, data: DataLike, *, prior: PriorLike = "default", draws: int = EVIDENCE_DRAWS, rng: Seed | None = None
 ) -> Evidence:
     """Estimate the log evidence of a model with its standard error.
 
@@ -134,7 +131,7 @@ def evidence(
         raise InputError("model has covariates: the evidence of such fields is not computed; see Posterior.effects.")
     draws = whole("draws", draws, 100)
     own, seed = Prior(model, prior), seed_sequence(rng)
-    constant = log_prior_constant(own)
+    constant = float(block_constants(own).sum())
     check_options(method_row("exact"), model, own, {})
     size = 8 * draws * model.n_parameters
     require_memory(size, f"{draws:,} draws of {model.n_parameters:,} parameters", "ask for fewer draws=")
@@ -146,20 +143,14 @@ def evidence(
     if k > TRUSTED_K:
         warn_user(
             f"Pareto k = {k:.2f} of the importance weights is above {TRUSTED_K}: the standard error of the evidence "
-            "cannot be trusted; more draws= help slowly.",
+            "cannot be trusted; more draws= help slowly."
         )
-    weights = np.exp(proposal.log_weights - proposal.log_weights.max())
-    efficiency = float(weights.sum() ** 2 / (weights**2).sum() / weights.size)
+    efficiency = effective_size(proposal.log_weights) / draws
     return Evidence(log_mean + constant, error, k, efficiency, statistics.digest)
 
 
-def log_prior_constant(prior: Prior) -> float:
-    """Log of what the kernels' prior density in theta has to be multiplied by to integrate to one."""
-    return float(block_constants(prior).sum())
-
-
 def block_constants(prior: Prior) -> np.ndarray:
-    """What `log_prior_constant` sums: one log constant for every block, (B,)."""
+    """Log constants (B,) that the prior density of each block lacks to be normalised."""
     from scipy.special import gammaln
 
     prior._refuse_custom()
@@ -182,18 +173,17 @@ def block_constants(prior: Prior) -> np.ndarray:
 
 def log_prior_at_no_interaction(prior: Prior) -> np.ndarray:
     """Log prior density (B,) of each block's log-odds at w = 0, normalised."""
+    fall: dict[str, Callable[[float], float]] = {  # of the log density of one log-odds, from its top to z scales away
+        "normal": lambda z: 0.5 * z * z,
+        "cauchy": lambda z: math.log1p(z * z),
+        "logistic": lambda z: abs(z) + 2 * math.log1p(math.exp(-abs(z))),
+    }
     out = block_constants(prior)
     for block, distribution in enumerate(prior.per_block):
-        sides = int(prior.chart.sides[block])
+        sides, values = int(prior.chart.sides[block]), prior.values[block]
         name = type(distribution).__name__.lower()
-        values = prior.values[block]
-        z = -values[0] / values[1] if name in ("normal", "cauchy", "logistic") else 0.0
-        if name == "normal":
-            out[block] -= (sides - 1) * 0.5 * z * z
-        elif name == "cauchy":
-            out[block] -= (sides - 1) * math.log1p(z * z)
-        elif name == "logistic":
-            out[block] -= (sides - 1) * (abs(z) + 2 * math.log1p(math.exp(-abs(z))))
+        if name in fall:
+            out[block] -= (sides - 1) * fall[name](-values[0] / values[1])
         elif name != "exchangeable":
             out[block] -= values[:sides].sum() * math.log(sides)
     return out

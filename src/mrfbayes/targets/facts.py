@@ -34,8 +34,8 @@ class RunFacts:
     missing : how many rows have missing cells, and what was assumed of them
     moments : where those of a calibrated posterior came from: "exact", "particles", "langevin", "windows" or "local"
     missing_information : (p,) share of the information on each parameter that missing cells took away
-    is_narrow : whether the method's spreads are known to be too small
-    spread_ratio : spreads of the pseudolikelihood relative to those that its estimates have, the median parameter's
+    is_narrow : whether the method's sds are known to be too small
+    spread_ratio : sds of the pseudolikelihood relative to those that its estimates have, the median parameter's
     rho, marginal : the copula's correlation, where it is one number, and the form of MLE-L's marginals
     """
 

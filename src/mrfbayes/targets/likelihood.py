@@ -100,7 +100,7 @@ class Likelihood:
         float or ndarray
             One value for each set of parameters.
         """
-        from mrfbayes.kernels.run.target import log_likelihoods
+        from mrfbayes.kernels.run.chain import log_likelihoods
 
         p = self.model.n_parameters
         if np.ndim(np.asarray(theta, dtype=object)) <= 1:

@@ -71,15 +71,8 @@ def assess(problem: Problem, accuracy: Accuracy) -> Trust:
     errors = coin_errors(problem, accuracy.w)
     coin_mean, coin_sd = np.sqrt(np.mean(np.square(errors), axis=0)) if len(errors) else (0.0, 0.0)
     mean_error = LOOP_FACTOR * float(np.hypot(mode * max(disagreement, 1.0), coin_mean))
-    return Trust(
-        mean_error,
-        LOOP_FACTOR * float(np.hypot(noise, coin_sd)),
-        mode,
-        noise,
-        float(coin_mean),
-        float(coin_sd),
-        len(errors),
-    )
+    sd_error = LOOP_FACTOR * float(np.hypot(noise, coin_sd))
+    return Trust(mean_error, sd_error, mode, noise, float(coin_mean), float(coin_sd), len(errors))
 
 
 def coin_errors(problem: Problem, w: np.ndarray) -> list[tuple[float, float]]:

@@ -92,7 +92,7 @@ class Target:
         float or ndarray of the leading shape
             Minus infinity where the density cannot be computed.
         """
-        from mrfbayes.kernels.run.target import log_targets
+        from mrfbayes.kernels.run.chain import log_targets
 
         points = self._points(w)
         rows, out = points.reshape(-1, self.dim), np.empty(points.size // max(self.dim, 1))
@@ -136,7 +136,7 @@ class Target:
 
     def _value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         from mrfbayes.kernels.priors import log_prior_gradient
-        from mrfbayes.kernels.run.target import gradient_at
+        from mrfbayes.kernels.run.chain import gradient_at
 
         gradient = self._prepared.gradient
         assert gradient is not None

@@ -5,8 +5,7 @@ import pytest
 
 from estimation.fields import FIELDS, Enumerated, weak
 from mrfbayes.data.data import Data
-from mrfbayes.estimation.full_conditionals import Conditionals, has_score_couplings
-from mrfbayes.estimation.pseudolikelihood import PseudoObjective
+from mrfbayes.estimation.pseudolikelihood import PseudoObjective, has_score_couplings
 from mrfbayes.kernels.estimation.full_conditionals import ScorePatterns
 from mrfbayes.model.build import graph
 from mrfbayes.priors import Prior
@@ -79,6 +78,5 @@ def test_products_of_levels_are_recognised():
     assert has_score_couplings(tied)
     assert not has_score_couplings(graph(edges, states=3))
     assert not has_score_couplings(graph(edges, states=[2, 3, 2], coupling="table"))
-    assert isinstance(
-        Conditionals.of(tied, Data([[0, 1, 2], [1, 2, 0], [2, 0, 1]]).count(tied)).patterns, ScorePatterns
-    )
+    stats = Data([[0, 1, 2], [1, 2, 0], [2, 0, 1]]).count(tied)
+    assert isinstance(PseudoObjective(tied, stats, None).patterns, ScorePatterns)

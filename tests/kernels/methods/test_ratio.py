@@ -36,7 +36,7 @@ def test_bits(n, nodes):
     x = unpack(words, n).astype(float)
     expected = x[:, nodes] @ node_step[nodes] + (x[:, PAIRS[:, 0]] == x[:, PAIRS[:, 1]]) @ edge_step
     np.testing.assert_allclose(np.sort(out[:n]), np.sort(expected), atol=1e-13)
-    assert weigh_all(weigher, words, node_step, edge_step) == pytest.approx(expected.sum(), abs=1e-11)
+    assert weigh_all(weigher, words, node_step, edge_step, out) == pytest.approx(expected.sum(), abs=1e-11)
 
 
 def test_transposed_bytes_belong_to_particles():
@@ -63,7 +63,7 @@ def test_columns():
     out = np.empty(n)
     weigh(weigher, x, node_step, edge_step, out)
     np.testing.assert_allclose(out, expected, atol=1e-13)
-    assert weigh_all(weigher, x, node_step, edge_step) == pytest.approx(expected.sum(), abs=1e-11)
+    assert weigh_all(weigher, x, node_step, edge_step, out) == pytest.approx(expected.sum(), abs=1e-11)
 
 
 @pytest.mark.parametrize("shift", [0.0, 5_000.0, -5_000.0])  # far outside the range of exp

@@ -59,12 +59,12 @@ def log_ratio(view, theta, proposal, random_state):
     return _kernel_of("log_ratio", view)(view, theta, proposal, random_state)
 
 
-def settle(view, accepted):
+def on_accept(view, accepted):
     """Called after the decision on the last `log_ratio`; optional, for methods that carry state from step to step."""
-    return _KERNELS.get("settle", {}).get(type(view).__name__, _nothing_to_settle)(view, accepted)
+    return _KERNELS.get("on_accept", {}).get(type(view).__name__, _nothing_on_accept)(view, accepted)
 
 
-def _nothing_to_settle(view, accepted):
+def _nothing_on_accept(view, accepted):
     pass
 
 
@@ -121,6 +121,6 @@ def _choose_log_ratio(view, theta, proposal, random_state):
     return _body("log_ratio", view)
 
 
-@overload(settle)
-def _choose_settle(view, accepted):
-    return _body("settle", view) or _nothing_to_settle
+@overload(on_accept)
+def _choose_on_accept(view, accepted):
+    return _body("on_accept", view) or _nothing_on_accept

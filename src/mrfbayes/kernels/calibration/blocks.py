@@ -1,6 +1,10 @@
 """Local moments: for every parameter, the block of parameters near it, inverted, and third-order sums over it.
 
 Statistics are indicators here, given as planes: particle k of parameter j is bit k % 64 of planes[j, k // 64].
+
+Joint draws of very many correlated normals, each given a few before it: a draw is one pass (Vecchia 1988).
+
+Third cumulants of a planar field within blocks, from its Green function.
 """
 
 from __future__ import annotations
@@ -10,11 +14,14 @@ import math
 import numpy as np
 
 from mrfbayes.kernels.base.bits import popcount
+from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.cholesky import cholesky, solve_lower, solve_upper
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.random import normal
 
 LANES = 64  # particles whose P and (s - mean) P are held at once: one word
 _ONE = np.uint64(1)
+MOST_EARLIER = 32  # normals that one is regressed on
 
 
 @kernel
@@ -100,9 +107,9 @@ def local_spread(planes, means, variance, n, prior, block_offset, member, larges
                 joint = np.uint64(0)
                 for w in range(n_words):
                     joint += popcount(planes[i, w] & planes[h, w])
-                spreads = means[i] * (1.0 - means[i]) * means[h] * (1.0 - means[h])
+                product = means[i] * (1.0 - means[i]) * means[h] * (1.0 - means[h])
                 covariance = np.float64(joint) / n_particles - means[i] * means[h]
-                correlation = covariance / math.sqrt(spreads) if spreads > 0.0 else 0.0
+                correlation = covariance / math.sqrt(product) if product > 0.0 else 0.0
                 matrix[a, b] = n * correlation * math.sqrt(variance[i] * variance[h])
             matrix[a, a] = n * variance[i] + prior[i]
         own = matrix[0, 0]
@@ -156,34 +163,25 @@ def _add_third(product, low, block_offset, member, projection, low_projection, f
                 total[i] += row[i]
         own = projection[j - low_projection]
         zero = np.float32(0.0)
-        p2, p3, p4, p6, q, qp, qp2, qqpp = zero, zero, zero, zero, zero, zero, zero, zero
+        p2, p3, p4, qp = zero, zero, zero, zero
         for i in range(LANES):  # in single precision within a word
-            here, beside = own[i], total[i]
-            square, mixed = here * here, here * beside
-            cube = square * here
+            here = own[i]
+            square = here * here
             p2 += square
-            p3 += cube
+            p3 += square * here
             p4 += square * square
-            p6 += cube * cube
-            q += beside
-            qp += mixed
-            qp2 += mixed * here
-            qqpp += mixed * mixed
+            qp += here * total[i]
         sums[j, 0] += p3
-        sums[j, 1] += p6
-        sums[j, 2] += qp
-        sums[j, 3] += qqpp
-        sums[j, 4] += q
-        sums[j, 5] += qp2
-        sums[j, 6] += p2
-        sums[j, 7] += p4
+        sums[j, 1] += qp
+        sums[j, 2] += p2
+        sums[j, 3] += p4
 
 
 @kernel
 def local_third(planes, means, block_offset, member, spread, reach, sums):
-    """Add to rows first .. last of ``sums`` (p, 8), where Q_j sums (s_a - mean_a) P_a over the block of j:
+    """Add P_j^3, Q_j P_j, P_j^2, P_j^4 to rows first .. last of ``sums`` (p, 4).
 
-    P_j^3, P_j^6, Q_j P_j, (Q_j P_j)^2, Q_j, Q_j P_j^2, P_j^2, P_j^4.
+    Q_j sums (s_a - mean_a) P_a over the block of j.
 
     ``reach`` holds first, last, the range of their blocks, and the range of the blocks of those.
     """
@@ -198,3 +196,142 @@ def local_third(planes, means, block_offset, member, spread, reach, sums):
             for i in range(LANES):
                 row[i] *= own[i]
         _add_third(centred, lowest, block_offset, member, projection, low, first, last, sums)
+
+
+@kernel
+def _lookup(offset, member, spread, a, b):
+    """S_ab from the row of a, 0 where b is not in its block."""
+    for k in range(offset[a], offset[a + 1]):
+        if member[k] == b:
+            return spread[k]
+    return 0.0
+
+
+@kernel
+def count_earlier(offset, member, counts):
+    """How many of the block of each j come before it, at most `MOST_EARLIER`."""
+    for j in range(counts.size):
+        counts[j] = 0
+        for k in range(offset[j], offset[j + 1]):
+            if member[k] < j and counts[j] < MOST_EARLIER:
+                counts[j] += 1
+
+
+@kernel
+def conditionals(offset, member, spread, first, last, weight_offset, source, weight, residual):
+    """Regression of the normals first .. last on those in their blocks that come before; returns how many were dropped.
+
+    ``spread`` holds rows of S within blocks (``offset``, ``member``); the correlation of a and b is taken from both
+    rows. A regression that leaves no variance is dropped.
+    """
+    index = np.empty(MOST_EARLIER, dtype=np.int64)
+    matrix, right = np.empty((MOST_EARLIER, MOST_EARLIER)), np.empty(MOST_EARLIER)
+    cut = 0
+    for j in range(first, last):
+        count = 0
+        for k in range(offset[j], offset[j + 1]):
+            if member[k] < j and count < MOST_EARLIER:
+                index[count] = member[k]
+                count += 1
+        start = weight_offset[j]
+        residual[j] = 1.0
+        for a in range(count + 1):
+            u = j if a == count else index[a]
+            for b in range(min(a + 1, count)):
+                v = index[b]
+                scale = math.sqrt(spread[offset[u]] * spread[offset[v]])
+                both = _lookup(offset, member, spread, u, v) + _lookup(offset, member, spread, v, u)
+                value = 1.0 if u == v else 0.5 * both / scale
+                if a == count:
+                    right[b] = value
+                else:
+                    matrix[a, b] = value
+        left = _solve(matrix, right, count)
+        if left < 0.01:
+            cut += 1
+            right[:count] = 0.0
+            left = 1.0
+        for a in range(count):
+            source[start + a] = index[a]
+            weight[start + a] = right[a]
+        residual[j] = math.sqrt(left)
+    return cut
+
+
+@kernel
+def _solve(matrix, right, count):
+    """Replace ``right`` by matrix^-1 right (Cholesky in place); returns 1 - right' matrix^-1 right, -1 on failure."""
+    if not cholesky(matrix, count, 1e-9, matrix):
+        return -1.0
+    solve_lower(matrix, right, count)
+    left = 1.0
+    for i in range(count):
+        left -= right[i] * right[i]
+    solve_upper(matrix, right, count)
+    return left
+
+
+@kernel
+def draw_scores(weight_offset, source, weight, residual, random_state, out):
+    """One joint draw of all normal scores into ``out`` (p,)."""
+    random_state = borrow(random_state)
+    for j in range(out.size):
+        total = residual[j] * normal(random_state)
+        for k in range(weight_offset[j], weight_offset[j + 1]):
+            total += weight[k] * out[source[k]]
+        out[j] = total
+
+
+@kernel
+def prior_third(offset, member, spread, variance, third, cube, shift):
+    """Prior's part: sum_k S_jk^3 t_k and sum_k S_jk S_kk t_k over the block of every j."""
+    for j in range(offset.size - 1):
+        a, b = 0.0, 0.0
+        for k in range(offset[j], offset[j + 1]):
+            s, t = spread[k], third[member[k]]
+            a += s * s * s * t
+            b += s * variance[member[k]] * t
+        cube[j], shift[j] = a, b
+
+
+@kernel(fastmath={"contract", "reassoc", "nsz"})
+def _triples(h, weight, a, b):
+    """Sum over c < b of weight_c tr(H_ac J H_cb Y), Y = J H_ba J; ``h`` (4, k, k) has the entries of the 2x2 blocks."""
+    y00, y01, y10, y11 = h[3, a, b], -h[1, a, b], -h[2, a, b], h[0, a, b]  # of J H_ba J, as H_ba = -H_ab'
+    p, q, r, s = h[0, a], h[1, a], h[2, a], h[3, a]
+    e, f, g, i = h[0, b], h[1, b], h[2, b], h[3, b]
+    total = 0.0
+    for c in range(b):
+        first = (p[c] * f[c] - q[c] * e[c]) * y00 + (p[c] * i[c] - q[c] * g[c]) * y10
+        second = (r[c] * f[c] - s[c] * e[c]) * y01 + (r[c] * i[c] - s[c] * g[c]) * y11
+        total -= weight[c] * (first + second)
+    return total
+
+
+@kernel
+def block_cubes(green, weight, spread, members, offset, cubes):
+    """The sum over distinct a, b, c in block j of v_a v_b v_c kappa_abc into ``cubes``, for every block.
+
+    green: (2m, 2m) H of a window without its 2x2 diagonal; weight: (m,) derivative of tau by the log-odds; members:
+    edges of the window, block after block (``offset``), with v, the rows of S, at the same places in ``spread``.
+    """
+    green, weight, spread, members = borrow(green), borrow(weight), borrow(spread), borrow(members)
+    largest = 0
+    for j in range(cubes.size):
+        largest = max(largest, offset[j + 1] - offset[j])
+    h, own = np.empty((4, largest, largest)), np.empty(largest)
+    for j in range(cubes.size):
+        begin = offset[j]
+        k = offset[j + 1] - begin
+        for a in range(k):
+            at = members[begin + a]
+            own[a] = spread[begin + a] * weight[at]
+            for b in range(k):
+                to = members[begin + b]
+                h[0, a, b], h[1, a, b] = green[2 * at, 2 * to], green[2 * at, 2 * to + 1]
+                h[2, a, b], h[3, a, b] = green[2 * at + 1, 2 * to], green[2 * at + 1, 2 * to + 1]
+        total = 0.0
+        for a in range(k):
+            for b in range(a):
+                total += own[a] * own[b] * _triples(h, own, a, b)
+        cubes[j] = -6.0 * total

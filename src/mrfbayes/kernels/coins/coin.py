@@ -124,6 +124,15 @@ def find_mode(coin):
 
 
 @kernel
+def panel_width(coin, w, direction):
+    """Width from w in ``direction`` over which the quadratic model of the log density loses `_PANEL_DROP` nats."""
+    slope, curvature = slope_and_curvature(coin, w)
+    slope = max(-direction * slope, 0.0)
+    width = 2.0 * _PANEL_DROP / (slope + math.sqrt(slope * slope + 2.0 * _PANEL_DROP * curvature) + 1e-300)
+    return min(width, _PANEL_WIDTH)
+
+
+@kernel
 def tail_over_density(coin, w, direction):
     """Integral of exp(l) from w outwards, divided by exp(l(w)) (Mills' ratio of the coin).
 
@@ -134,11 +143,7 @@ def tail_over_density(coin, w, direction):
     a, b, c, d = coin[A], coin[B], coin[C], coin[D]
     total, start, level = 0.0, 0.0, 0.0
     while level > _NEGLIGIBLE:
-        slope, curvature = slope_and_curvature(coin, w + direction * start)
-        slope = max(-direction * slope, 0.0)
-        # Width over which the quadratic model loses _PANEL_DROP nats.
-        width = 2.0 * _PANEL_DROP / (slope + math.sqrt(slope * slope + 2.0 * _PANEL_DROP * curvature) + 1e-300)
-        width = min(width, _PANEL_WIDTH)
+        width = panel_width(coin, w + direction * start, direction)
         panel = 0.0
         for k in range(_NODES.size):
             v = direction * (start + width * _NODES[k])
@@ -245,10 +250,7 @@ def moments(coin):
         start, level, gap = 0.0, 0.0, 0.0
         # theta may move much faster than the density falls: the last panel must not matter for the variance either
         while level > _NEGLIGIBLE or math.exp(level) * gap * gap > 1e-18 * second:
-            slope, curvature = slope_and_curvature(coin, w + direction * start)
-            slope = max(-direction * slope, 0.0)
-            width = 2.0 * _PANEL_DROP / (slope + math.sqrt(slope * slope + 2.0 * _PANEL_DROP * curvature) + 1e-300)
-            width = min(width, _PANEL_WIDTH)
+            width = panel_width(coin, w + direction * start, direction)
             for k in range(_NODES.size):
                 v = direction * (start + width * _NODES[k])
                 mass = width * _WEIGHTS[k] * math.exp(log_density_change(coin, w, v))
@@ -278,34 +280,3 @@ def log_total(coin):
     w, x = coin[MODE], coin[MODE] + coin[H]
     level = coin[A] * log_sigmoid(x) + coin[B] * log_sigmoid(-x) + coin[C] * log_sigmoid(w) + coin[D] * log_sigmoid(-w)
     return level + coin[LOG_INTEGRAL]
-
-
-# Loops over arrays, for callers outside kernels.
-
-
-@kernel
-def log_densities(coin, log_odds, out):
-    """`log_density` of every element."""
-    for i in range(log_odds.size):
-        out[i] = log_density(coin, log_odds[i])
-
-
-@kernel
-def log_cdfs_sfs(coin, log_odds, log_cdf, log_sf):
-    """`log_cdf_sf` of every element."""
-    for i in range(log_odds.size):
-        log_cdf[i], log_sf[i] = log_cdf_sf(coin, log_odds[i])
-
-
-@kernel
-def normal_scores(coin, log_odds, out):
-    """`normal_score` of every element."""
-    for i in range(log_odds.size):
-        out[i] = normal_score(coin, log_odds[i])
-
-
-@kernel
-def quantiles(coin, z, out):
-    """`quantile` of every element."""
-    for i in range(z.size):
-        out[i] = quantile(coin, z[i])

@@ -16,15 +16,7 @@ import numpy as np
 from mrfbayes.kernels.base import fastmath
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.normal import LOG_SQRT_2PI, log_upper_tail, quantile_from_tail
-from mrfbayes.kernels.base.random import fill_normal
-from mrfbayes.kernels.coins.coin import (
-    MODE,
-    log_density,
-    log_tail,
-    quantile,
-    sigmoid_pair,
-    slope_and_curvature,
-)
+from mrfbayes.kernels.coins.coin import MODE, log_density, log_tail, quantile, sigmoid_pair, slope_and_curvature
 
 SCORE_LIMIT = 16.0  # e^-128: a chain that has found the bulk never leaves the table
 SHORT_LIMIT = 6.0  # where the tail is so long that log-odds beyond LOG_ODDS_LIMIT come first
@@ -170,60 +162,20 @@ def draw_table(coin, cells, row):
 @kernel
 def thetas_of_normals(coins, cells, rows, values):
     """Replace z (draws, p) by theta, in place: from the coin's table inside, by inversion outside."""
-    for j in range(values.shape[1]):
-        per_unit, shift, count = rows[j, PER_UNIT], int(rows[j, FIRST_CELL]), rows[j, COIN_CELLS]
-        for i in range(values.shape[0]):
-            x = (values[i, j] + DRAW_LIMIT) * per_unit
-            if x >= 0.0 and x < count:
-                k = int(x)
-                x -= k
-                k += shift
-                w = cells[k, 0] + x * (cells[k, 1] + x * (cells[k, 2] + x * cells[k, 3]))
-            else:
-                w = quantile(coins[j], values[i, j])
-            values[i, j] = fastmath.sigmoid(w)
-
-
-@kernel
-def fill_exchangeable(rho, state, out):
-    """Fill out (draws, p) with rows z ~ N(0, R), R exchangeable."""
-    draws, p = out.shape
-    fill_normal(state, out.reshape(out.size))
-    if rho == 0.0:
-        return
-    own = math.sqrt(1.0 - rho)
-    shared = (math.sqrt(1.0 + (p - 1.0) * rho) - own) / p  # gives the all-ones direction its eigenvalue
-    for i in range(draws):
-        offset = 0.0
-        for j in range(p):
-            offset += out[i, j]
-        offset *= shared
-        for j in range(p):
-            out[i, j] = own * out[i, j] + offset
-
-
-@kernel
-def fill_correlated(factor, state, out):
-    """Fill out (draws, p) with rows z ~ N(0, factor factor'), ``factor`` lower triangular."""
-    draws, p = out.shape
-    fill_normal(state, out.reshape(out.size))
-    for i in range(draws):
-        for j in range(p - 1, -1, -1):  # from below, so that row j still finds the normals that it needs
-            total = 0.0
-            for k in range(j + 1):
-                total += factor[j, k] * out[i, k]
-            out[i, j] = total
-
-
-@kernel
-def draw_exchangeable(coins, cells, rows, rho, state, out):
-    """Fill out (draws, p) with independent theta: z ~ N(0, R), R exchangeable, theta_j = F_j^-1(Phi(z_j))."""
-    draws, p = out.shape
-    block = max(1, _BLOCK // p)
-    for start in range(0, draws, block):
-        part = out[start : start + block]
-        fill_exchangeable(rho, state, part)
-        thetas_of_normals(coins, cells, rows, part)
+    block = max(1, _BLOCK // values.shape[1])
+    for start in range(0, values.shape[0], block):
+        for j in range(values.shape[1]):
+            per_unit, shift, count = rows[j, PER_UNIT], int(rows[j, FIRST_CELL]), rows[j, COIN_CELLS]
+            for i in range(start, min(start + block, values.shape[0])):
+                x = (values[i, j] + DRAW_LIMIT) * per_unit
+                if x >= 0.0 and x < count:
+                    k = int(x)
+                    x -= k
+                    k += shift
+                    w = cells[k, 0] + x * (cells[k, 1] + x * (cells[k, 2] + x * cells[k, 3]))
+                else:
+                    w = quantile(coins[j], values[i, j])
+                values[i, j] = fastmath.sigmoid(w)
 
 
 @kernel
@@ -231,20 +183,20 @@ def all_tables(coins, kind):
     """Tables of all coins, ``kind`` SCORES or DRAWS: cells (total, 4), rows (p, TABLE_FIELDS), the largest error."""
     p = coins.shape[0]
     rows = np.zeros((p, TABLE_FIELDS))
-    room = np.empty((MAX_CELLS, 4))
+    work = np.empty((MAX_CELLS, 4))
     cells = np.empty((p * MIN_CELLS + MAX_CELLS, 4))
     used, worst = 0, 0.0
     for j in range(p):
         if kind == SCORES:
-            worst = max(worst, score_table(coins[j], room, rows[j]))
+            worst = max(worst, score_table(coins[j], work, rows[j]))
         else:
-            worst = max(worst, draw_table(coins[j], room, rows[j]))
+            worst = max(worst, draw_table(coins[j], work, rows[j]))
         count = int(rows[j, COIN_CELLS])
         if used + count > cells.shape[0]:
             larger = np.empty((2 * (used + count), 4))
             larger[:used] = cells[:used]
             cells = larger
-        cells[used : used + count] = room[:count]
+        cells[used : used + count] = work[:count]
         rows[j, FIRST_CELL] = used
         used += count
     return cells[:used].copy(), rows, worst

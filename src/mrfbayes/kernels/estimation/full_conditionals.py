@@ -300,16 +300,11 @@ def _first_rows(neighbours, patterns, node):
 @kernel
 def _scatter(first_row, codes, share, out):
     """The transpose of `_add_potentials`: rows of ``out`` += shares of the patterns that select them."""
-    degree = first_row.size
     for k in range(share.shape[0]):
-        for a in range(0, share.shape[1], 4):
-            p, q, r, s = share[k, a], share[k, a + 1], share[k, a + 2], share[k, a + 3]
-            for b in range(degree):
-                row = first_row[b] + codes[k, b]
-                out[row, a] += p
-                out[row, a + 1] += q
-                out[row, a + 2] += r
-                out[row, a + 3] += s
+        for b in range(first_row.size):
+            row = first_row[b] + codes[k, b]
+            for a in range(share.shape[1]):
+                out[row, a] += share[k, a]
 
 
 @kernel

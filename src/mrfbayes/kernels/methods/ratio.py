@@ -8,36 +8,20 @@ which selects one of 256 sums.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba.extending import overload
 
 from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.bits import popcount
-from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements
 from mrfbayes.kernels.base.fastmath import exp, sigmoid
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import apply_map
 
 _U1, _U2, _U4 = np.uint64(1), np.uint64(2), np.uint64(4)
 _NIBBLES, _PAIRS, _BITS = (np.uint64(m) for m in (0x0F0F0F0F0F0F0F0F, 0x3333333333333333, 0x5555555555555555))
 _OPTIMAL_STEPS, _OPTIMAL_TOLERANCE = 100, 1e-10
-
-
-class RatioData(NamedTuple):
-    """The data's side of a likelihood ratio, and room for the potentials at both ends of a step."""
-
-    offset: np.ndarray  # (B+1,) of the chart
-    forward: Any  # LinearMap from log-odds to potentials
-    slope: np.ndarray  # (p,) s - n * constant
-    n: float
-    n_node_rows: int
-    log_odds: Workspace  # (p,)
-    current: Workspace  # potentials at theta
-    proposed: Workspace  # potentials at the proposal
-    step: Workspace  # their difference, current - proposed
 
 
 class WordWeigher(NamedTuple):
@@ -65,9 +49,9 @@ def weigh(weigher, particles, node_step, edge_step, out):
     return _kernel_of("weigh", weigher)(weigher, particles, node_step, edge_step, out)
 
 
-def weigh_all(weigher, particles, node_step, edge_step):
-    """Sum of the log weights."""
-    return _kernel_of("weigh_all", weigher)(weigher, particles, node_step, edge_step)
+def weigh_all(weigher, particles, node_step, edge_step, work):
+    """Sum of the log weights; ``work`` is as long as an array of all of them."""
+    return _kernel_of("weigh_all", weigher)(weigher, particles, node_step, edge_step, work)
 
 
 @overload(weigh)
@@ -76,25 +60,8 @@ def _choose_weigh(weigher, particles, node_step, edge_step, out):
 
 
 @overload(weigh_all)
-def _choose_weigh_all(weigher, particles, node_step, edge_step):
+def _choose_weigh_all(weigher, particles, node_step, edge_step, work):
     return _body("weigh_all", weigher)
-
-
-@kernel
-def lower_step(data, theta, proposal):
-    """Fill the potentials at both ends of a step; returns the part of the log ratio that is linear in w."""
-    log_odds_into(data.offset, theta, data.log_odds)
-    apply_map(data.forward, data.log_odds, data.current)
-    total = 0.0
-    for j in range(theta.size):
-        total -= data.slope[j] * data.log_odds[j]
-    log_odds_into(data.offset, proposal, data.log_odds)
-    apply_map(data.forward, data.log_odds, data.proposed)
-    for j in range(theta.size):
-        total += data.slope[j] * data.log_odds[j]
-    for k in range(data.step.size):
-        data.step[k] = data.current[k] - data.proposed[k]
-    return total
 
 
 @kernel
@@ -167,7 +134,7 @@ def weigh_words(weigher, particles, node_step, edge_step, out):
 
 @implements(weigh_all, WordWeigher)
 @kernel
-def weigh_all_words(weigher, particles, node_step, edge_step):
+def weigh_all_words(weigher, particles, node_step, edge_step, work):
     n_words = particles.shape[1]
     rest = np.uint64(weigher.n - 64 * (n_words - 1))
     last = np.uint64(0xFFFFFFFFFFFFFFFF) if rest == np.uint64(64) else (_U1 << rest) - _U1
@@ -200,17 +167,11 @@ def weigh_columns(weigher, particles, node_step, edge_step, out):
 
 @implements(weigh_all, ColumnWeigher)
 @kernel
-def weigh_all_columns(weigher, particles, node_step, edge_step):
+def weigh_all_columns(weigher, particles, node_step, edge_step, work):
+    weigh_columns(weigher, particles, node_step, edge_step, work)
     total = 0.0
-    for i in range(weigher.states.size):
-        column, base = particles[i], weigher.node_offset[i]
-        for t in range(weigher.n):
-            total += node_step[base + column[t]]
-    for e in range(weigher.pairs.shape[0]):
-        u, v = weigher.pairs[e, 0], weigher.pairs[e, 1]
-        first, second, base, width = particles[u], particles[v], weigher.edge_offset[e], weigher.states[v]
-        for t in range(weigher.n):
-            total += edge_step[base + first[t] * width + second[t]]
+    for t in range(weigher.n):
+        total += work[t]
     return total
 
 

@@ -2,6 +2,10 @@
 
 Everything that the next step depends on lives in the arrays of `ChainState` (and in the view of a method that carries
 particles): a chain cut into chunks at any place gives the same draws, and a checkpoint is a copy of those arrays.
+
+The log posterior density of the log-odds w inside chains, and of many points at once.
+
+A call from Python into a kernel with a view costs 36 us: hence functions of many points.
 """
 
 from __future__ import annotations
@@ -13,12 +17,18 @@ import numpy as np
 
 from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.cholesky import cholesky
-from mrfbayes.kernels.base.contracts import log_likelihood, log_ratio, settle
+from mrfbayes.kernels.base.contracts import (
+    log_likelihood,
+    log_likelihood_gradient,
+    log_likelihood_w,
+    log_ratio,
+    on_accept,
+)
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
 from mrfbayes.kernels.base.random import fill_normal, uniform
-from mrfbayes.kernels.priors import is_inside, log_prior
-from mrfbayes.kernels.run.target import is_missed, log_target
+from mrfbayes.kernels.calibration.copula import theta_into
+from mrfbayes.kernels.priors import is_inside, log_prior, log_prior_w
 
 # Places in ChainState.counters
 STEP, ACCEPTED, WARM_ACCEPTED, OUTSIDE, KEPT, WINDOW_END, WINDOW_COUNT, FAILED, NOISE_COUNT, STAYED = range(10)
@@ -35,6 +45,7 @@ NOTHING, ALL, SHAPE = range(3)
 
 FIRST_WINDOW = 200  # steps before the covariance is first learned; windows then grow by half
 TARGET_ACCEPTANCE = 0.234  # Roberts, Gelman & Gilks (1997)
+NEGLIGIBLE_NATS = 25.0  # below the chain's density: what is that improbable need not be computed
 
 
 class ChainSettings(NamedTuple):
@@ -284,7 +295,48 @@ def run_ratio(view, prior, settings, state, kept_draws, n_steps):
                 return
             acceptance = math.exp(min(0.0, log_alpha))
             accepted = uniform(state.random) < acceptance
-            settle(view, accepted)
+            on_accept(view, accepted)
         else:
             counters[OUTSIDE] += 1
         finish_step(settings, state, state.theta, accepted, acceptance, kept_draws)
+
+
+@kernel
+def log_target(view, prior, log_odds, theta):
+    """Log-likelihood and log prior density of w (p,), both up to a constant; fills ``theta`` (p,)."""
+    jacobian = theta_into(prior.offset, log_odds, theta)
+    return log_likelihood_w(view, log_odds, theta), log_prior_w(prior, log_odds, theta, jacobian)
+
+
+@kernel
+def log_targets(view, prior, points, theta, out):
+    """Fill ``out`` (k,) with the log posterior density of every row of ``points`` (k, p)."""
+    for i in range(points.shape[0]):
+        value, log_prior = log_target(view, prior, points[i], theta)
+        out[i] = value + log_prior
+
+
+@kernel(inline="always")
+def is_missed(log_value, bound, log_current):
+    """Whether a likelihood that could not be computed, at most 1, might have mattered; ``bound`` is all but it."""
+    return log_value == -math.inf and bound > log_current - NEGLIGIBLE_NATS
+
+
+@kernel
+def log_likelihoods(view, thetas, out):
+    """Fill ``out`` (k,) with the log-likelihood of every row of ``thetas`` (k, p)."""
+    for i in range(thetas.shape[0]):
+        out[i] = log_likelihood(view, thetas[i])
+
+
+@kernel
+def gradient_at(view, log_odds, gradient):
+    """The log-likelihood at w (p,); its derivatives into ``gradient`` (p,)."""
+    return log_likelihood_gradient(view, log_odds, gradient)
+
+
+@kernel
+def log_priors(prior, thetas, out):
+    """The log prior density of many parameter vectors at once."""
+    for i in range(thetas.shape[0]):
+        out[i] = log_prior(prior, thetas[i])

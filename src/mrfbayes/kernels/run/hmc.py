@@ -23,7 +23,7 @@ from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.chart import theta_into
 from mrfbayes.kernels.base.contracts import log_likelihood_gradient
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import copy_into
+from mrfbayes.kernels.base.linear import copy_into, dot
 from mrfbayes.kernels.base.random import fill_normal, normal, uniform
 from mrfbayes.kernels.priors import log_prior_gradient
 from mrfbayes.kernels.run.chain import (
@@ -51,9 +51,8 @@ HMC_ACCEPTANCE = 0.9  # measured to give the most effective draws a gradient, or
 MOST_LOG_LEAPS = math.log(128.0)
 STRETCHES = 0.6  # share of steps that are stretches where tails are heavy: they take one gradient each
 STRETCH_SD = 1.5  # of the log of a stretch: tails of a Cauchy are exponential on that scale, with rate one
-MOST_LOG_LEAPS_BETWEEN_STRETCHES = math.log(
-    8.0
-)  # trajectories serve the other directions; in far tails none is accepted
+# Trajectories serve the other directions; in far tails none is accepted.
+MOST_LOG_LEAPS_BETWEEN_STRETCHES = math.log(8.0)
 
 
 class HmcSettings(NamedTuple):
@@ -67,13 +66,12 @@ class HmcSettings(NamedTuple):
 class Metric(NamedTuple):
     """The Gaussian at the mode.
 
-    ``factor`` holds the rows of L one after another, each up to its diagonal, in single precision: whatever L is, the
-    posterior is exact, and half the bytes are twice the speed where L does not fit into the cache. A diagonal L is
-    given by its p diagonal entries alone.
+    ``factor`` is U = L'^{-1}, upper triangular, in single precision: whatever U is, the posterior is exact, and half
+    the bytes are twice the speed where U does not fit into the cache. A diagonal U is one row, of its diagonal entries.
     """
 
     mode: np.ndarray  # (p,) m
-    factor: np.ndarray  # (p (p + 1) / 2,) or (p,) float32
+    factor: np.ndarray  # (p, p) or (1, p) float32
     heavy: np.ndarray  # (k, p) unit vectors y along which the tails are those of a Cauchy prior: see `begin`
 
 
@@ -107,79 +105,32 @@ def _square(vector):
 
 
 @kernel(fastmath={"contract"})
-def _subtract_rows(vector, scales, a, b, c, d):
-    """``vector`` -= the four rows a, b, c, d of its size, each times its scale."""
-    s, t, u, v = scales
-    for k in range(vector.size):
-        vector[k] -= (s * a[k] + t * b[k]) + (u * c[k] + v * d[k])
-
-
-@kernel(fastmath={"reassoc", "contract"})
-def _dot_rows(vector, a, b, c, d):
-    """Inner products of a vector with four rows of its size."""
-    s, t, u, v = 0.0, 0.0, 0.0, 0.0
-    for k in range(vector.size):
-        s += vector[k] * a[k]
-        t += vector[k] * b[k]
-        u += vector[k] * c[k]
-        v += vector[k] * d[k]
-    return s, t, u, v
+def _add_row(out, scale, row):
+    """``out`` += scale row."""
+    for k in range(out.size):
+        out[k] += scale * row[k]
 
 
 @kernel
 def to_log_odds(metric, position, out):
-    """``out`` = w = m + L'^{-1} y, by back substitution, four rows of L at a time."""
-    p, L = position.size, metric.factor
-    if L.size == p:
-        for k in range(p):
-            out[k] = metric.mode[k] + position[k] / L[k]
-        return
-    copy_into(out, position)
-    i = p
-    while i >= 4:
-        i -= 4
-        a = i * (i + 1) // 2  # where row i starts
-        b, c, d = a + i + 1, a + 2 * i + 3, a + 3 * i + 6
-        z = out[i + 3] / L[d + i + 3]
-        y = (out[i + 2] - z * L[d + i + 2]) / L[c + i + 2]
-        x = (out[i + 1] - z * L[d + i + 1] - y * L[c + i + 1]) / L[b + i + 1]
-        w = (out[i] - z * L[d + i] - y * L[c + i] - x * L[b + i]) / L[a + i]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = w, x, y, z
-        _subtract_rows(out[:i], (w, x, y, z), L[a : a + i], L[b : b + i], L[c : c + i], L[d : d + i])
-    while i > 0:
-        i -= 1
-        a = i * (i + 1) // 2
-        out[i] /= L[a + i]
-        for k in range(i):
-            out[k] -= out[i] * L[a + k]
-    for k in range(p):
-        out[k] += metric.mode[k]
+    """``out`` = w = m + U y."""
+    factor, p = metric.factor, position.size
+    for i in range(p):
+        if factor.shape[0] == 1:
+            out[i] = metric.mode[i] + factor[0, i] * position[i]
+        else:
+            out[i] = metric.mode[i] + dot(position[i:], factor[i, i:])
 
 
 @kernel
 def whiten(metric, gradient, out):
-    """``out`` = L^{-1} g, the derivatives in y, by forward substitution, four rows of L at a time."""
-    p, L = gradient.size, metric.factor
-    if L.size == p:
-        for k in range(p):
-            out[k] = gradient[k] / L[k]
-        return
-    whole = p - p % 4
-    for i in range(0, whole, 4):
-        a = i * (i + 1) // 2
-        b, c, d = a + i + 1, a + 2 * i + 3, a + 3 * i + 6
-        w, x, y, z = _dot_rows(out[:i], L[a : a + i], L[b : b + i], L[c : c + i], L[d : d + i])
-        w = (gradient[i] - w) / L[a + i]
-        x = (gradient[i + 1] - x - L[b + i] * w) / L[b + i + 1]
-        y = (gradient[i + 2] - y - L[c + i] * w - L[c + i + 1] * x) / L[c + i + 2]
-        z = (gradient[i + 3] - z - L[d + i] * w - L[d + i + 1] * x - L[d + i + 2] * y) / L[d + i + 3]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = w, x, y, z
-    for i in range(whole, p):
-        a = i * (i + 1) // 2
-        out[i] = gradient[i]
-        for k in range(i):
-            out[i] -= L[a + k] * out[k]
-        out[i] /= L[a + i]
+    """``out`` = U' g, the derivatives in y."""
+    factor, p = metric.factor, gradient.size
+    for i in range(p):
+        out[i] = factor[0, i] * gradient[i] if factor.shape[0] == 1 else 0.0
+    if factor.shape[0] > 1:
+        for i in range(p):
+            _add_row(out[i:], gradient[i], factor[i, i:])
 
 
 @kernel

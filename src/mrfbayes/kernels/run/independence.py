@@ -11,8 +11,16 @@ from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import fill_normal, uniform
 from mrfbayes.kernels.calibration.copula import CopulaView, draw_log_odds
-from mrfbayes.kernels.run.chain import FAILED, LOG_LIKELIHOOD, LOG_TARGET, NOT_A_NUMBER, UNCOMPUTED, finish_step
-from mrfbayes.kernels.run.target import is_missed, log_target
+from mrfbayes.kernels.run.chain import (
+    FAILED,
+    LOG_LIKELIHOOD,
+    LOG_TARGET,
+    NOT_A_NUMBER,
+    UNCOMPUTED,
+    finish_step,
+    is_missed,
+    log_target,
+)
 
 BATCH = 512  # proposals drawn at once
 # Places in IndependenceView.sums: the largest log weight so far, and sums relative to it

@@ -19,14 +19,15 @@ from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
 from mrfbayes.data.border import CovariateStatistics
 from mrfbayes.estimation.dense_mode import DenseMode
-from mrfbayes.methods.covariates import ExactRows, PseudoRows, WithPrior, find_mode, sandwich, statistics_of
+from mrfbayes.estimation.optimise import less_hessian
+from mrfbayes.methods.covariates import ExactRows, PseudoRows, statistics_of, stretched
 from mrfbayes.methods.langevin.walk import LARGEST_NOISE, Walk, WalkSettings
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.field import Model
-from mrfbayes.particles.rows import RowChains
+from mrfbayes.particles.completions import HALVES, Completions
+from mrfbayes.particles.moments import RowChains
 from mrfbayes.priors import Prior
 
-HALVES = 2
 ASCENT_STEPS, MODE_SWEEPS = 40, 10  # of the ascent from the pseudolikelihood's maximum
 PILOT = 12  # gradients at the mode, whose differences show the noise
 UPDATE_SECONDS = 4e-9  # of one neighbour of one node in one sweep
@@ -56,47 +57,28 @@ class RowsPosterior:
         """Of the log prior, (..., P)."""
         return self.prior.gradient_w(w)
 
-    def ensemble(self, mode: DenseMode, size: WalkSettings, seed: np.random.SeedSequence) -> RowEnsemble:
-        """Chains of all replicas; ``size.chains`` per observation and half."""
-        return RowEnsemble(self, size.replicas, size.chains, seed)
+    def ensemble(
+        self, mode: DenseMode | None, replicas: int, chains: int, threads: int, seed: np.random.SeedSequence
+    ) -> RowChains:
+        """Chains of all replicas in two halves, ``chains`` of a half for every row."""
+        return RowChains(
+            self.statistics, np.tile(np.arange(len(self.statistics.states)), chains), replicas, HALVES, seed
+        )
 
     def completions(self, replicas: int, seed: np.random.SeedSequence) -> KnownCounts:
         """The counts: nothing is missing."""
         return KnownCounts(self.counts)
 
 
-@dataclass(frozen=True, eq=False)
-class KnownCounts:
-    """The counts of complete data."""
+class KnownCounts(Completions):
+    """The counts (G, p0) of complete data."""
 
-    known: np.ndarray
+    def __init__(self, known: np.ndarray) -> None:
+        self._known = known
 
     def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
         """(G, p0)."""
-        return self.known
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Nothing changes."""
-        return {}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Nothing to go on from."""
-
-
-class RowEnsemble(RowChains):
-    """Chains of all replicas in two halves, ``each`` of a half for every row (at least one for every group)."""
-
-    def __init__(self, posterior: RowsPosterior, replicas: int, each: int, seed: np.random.SeedSequence) -> None:
-        n = len(posterior.statistics.states)
-        super().__init__(posterior.statistics, np.tile(np.arange(n), each), replicas, HALVES, seed)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What changes from step to step."""
-        return {"rows": self.x, "streams": self.streams}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Go on from what `arrays` gave."""
-        self.x[:], self.streams[:] = arrays["rows"], arrays["streams"]
+        return self._known
 
 
 def prepare_rows(problem: Problem, replicas: int, particles: int | None, step: float, sweeps: int) -> Prepared:
@@ -106,12 +88,9 @@ def prepare_rows(problem: Problem, replicas: int, particles: int | None, step: f
         raise InputError("'langevin' with covariates takes complete rows: use method='exact', or missing='drop'.")
     exact = ExactRows(statistics)
     posterior = RowsPosterior(statistics, problem.prior, exact.counts, exact.n)
-    rows = PseudoRows.of(statistics, statistics.states, statistics.group, statistics.weight)
-    centre = find_mode(WithPrior(rows, None), np.zeros(problem.model.n_parameters))
-    stretch, _ = sandwich(problem, rows, centre)
-    hessian = problem.prior.hessian_w(centre)
-    hessian = np.diag(hessian) if hessian.ndim == 1 else hessian
-    information = stretch.T @ (rows.curvature(centre) + 0.01 * np.eye(centre.size)) @ stretch - hessian
+    pseudo, _ = stretched(problem, PseudoRows.of_data(statistics), problem.model)
+    centre = pseudo.centre
+    information = less_hessian(pseudo.information, problem.prior.hessian_w(centre))
     covariance = np.linalg.inv((information + information.T) / 2)
     factor = np.linalg.cholesky(covariance[::-1, ::-1])[::-1, ::-1]  # upper triangular
     seed = child(problem.seed, "langevin")
@@ -123,23 +102,7 @@ def prepare_rows(problem: Problem, replicas: int, particles: int | None, step: f
         if noise <= limit or particles is not None or each >= MAX_CHAINS_PER_ROW:
             break
         centre, each = w, min(max(2 * each, int(np.ceil(each * noise / limit))), MAX_CHAINS_PER_ROW)
-    nothing = np.zeros(0)
-    size = w.size
-    mode = DenseMode(
-        w,
-        factor,
-        True,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        np.zeros(size),
-        0.0,
-        each * len(statistics.states),
-        ASCENT_STEPS,
-        nothing,
-        nothing,
-    )
+    mode = DenseMode(w, factor, each * len(statistics.states), ASCENT_STEPS)
 
     def walk(n_chains: int, warmup: int, thin: int) -> Walk:
         settings = WalkSettings(n_chains * replicas, each, step, sweeps, warmup, thin, problem.threads)
@@ -153,7 +116,7 @@ def _ascend(
     posterior: RowsPosterior, w: np.ndarray, factor: np.ndarray, each: int, sweeps: int, seed: np.random.SeedSequence
 ) -> tuple[np.ndarray, float]:
     """The mode by steps of the metric, averaged over their second half; and the whitened noise of a gradient there."""
-    chains = RowEnsemble(posterior, 1, each, seed)
+    chains = posterior.ensemble(None, 1, each, 1, seed)
     total, noise = np.zeros(w.size), []
     for number in range(ASCENT_STEPS):
         budget().check("the posterior mode")

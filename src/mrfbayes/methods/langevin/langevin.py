@@ -7,7 +7,7 @@ Preconditioned by the covariance L L^T at the mode c (`estimation.dense_mode`), 
 and Matthews 2013), each replica with chains of its own, its spread corrected for the gradient's noise direction by
 direction (`mrfbayes.methods.langevin.walk`), and moments from the difference to a Gaussian control at the same random
 numbers (`mrfbayes.methods.langevin.moments`). Fields that are products or agreements have the fastest chains
-(`mrfbayes.particles.dense`); tables of nominal variables have others (`mrfbayes.particles.tables`). Where cells are
+(`mrfbayes.particles.dense`); tables of nominal variables have others (`mrfbayes.particles.dense`). Where cells are
 missing, s_obs is what the data are expected to have in full, given what is seen of them, at w: summed over, or sampled
 by clamped chains where that is too much (`mrfbayes.particles.completions`).
 
@@ -33,7 +33,7 @@ from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT_FORM
-from mrfbayes.particles.tables import TableLayout, cell_layout
+from mrfbayes.particles.dense import TableLayout, cell_layout
 from mrfbayes.priors import Prior
 
 STEPS, WARMUP = 270, 90
@@ -77,7 +77,7 @@ def prepare(
         warnings.append(
             "Gibbs chains that started at the data and at random still differ, by "
             f"{mode.disagreement:.1f} standard errors: the field is ordered and its chains do not mix, so means and "
-            "spreads cannot be trusted."
+            "sds cannot be trusted."
         )
     counts = posterior.completions(1, child(seed, "counts")).at(mode.w, COMPLETED_SWEEPS)
     counts = counts.reshape(-1, mode.w.size).mean(axis=0)

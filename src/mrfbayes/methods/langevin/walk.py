@@ -14,7 +14,7 @@ of a wall there, where the couplings are far from the mode's, is met by bounding
 `MOST_DRIFT` (truncated Langevin; Roberts & Tweedie 1996).
 
 Now and then the replicas stand still while their chains sweep on, to measure what steps and lagging chains leave
-(`mrfbayes.methods.langevin.trust`).
+(`mrfbayes.methods.langevin.moments`).
 
 Beside each replica walks its control, y0 <- (1 - h) y0 + sqrt(h/2) (z_t + z_{t-1}), exactly N(0, I) at the same random
 numbers: what is known about it is subtracted from what it shows (`mrfbayes.methods.langevin.moments`).
@@ -23,15 +23,17 @@ numbers: what is known about it is subtracted from what it shows (`mrfbayes.meth
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.random_streams import child, kernel_state
-from mrfbayes.estimation.dense_mode import DenseMode
+from mrfbayes.estimation.dense_mode import DenseMode, DensePosterior
 from mrfbayes.kernels.base.random import fill_normal
-from mrfbayes.methods.langevin.metric import Whitening
-from mrfbayes.methods.langevin.warp import IDENTITY, Warp
+from mrfbayes.methods.langevin.warp import IDENTITY, Warp, Whitening
+
+if TYPE_CHECKING:
+    from mrfbayes.methods.langevin.covariates import RowsPosterior
 
 SKIPPED = 1  # sweep of a step that is not counted: without it means are off by a hundredth of an sd
 LARGEST_NOISE = 0.2  # V in any direction
@@ -39,7 +41,7 @@ NOISY = 0.02  # V from which a direction is treated apart
 STILL_FIRST, STILL_EVERY = 10, 100  # steps after the warm-up at which the replicas stand still
 STILL_SKIPPED, STILL_COUNTED = 8, 8  # sweeps then
 MOST_DRIFT = 6.0  # posterior sds per unit of time: more is a wall, at which a step of its length would overshoot
-SETTLING = 10  # steps after a change before noise is measured
+STEPS_AFTER_CHANGE = 10  # steps after a change before noise is measured
 STEP_COUNTER, RECORDED_COUNTER = 0, 1  # counters
 
 State = dict[str, np.ndarray]
@@ -58,60 +60,12 @@ class WalkSettings:
     threads: int = 1
 
 
-class Ensemble(Protocol):
-    """Persistent chains of all replicas, in two halves."""
-
-    def set_parameters(self, natural: np.ndarray) -> None:
-        """The parameters of every replica, as `NoisyPosterior.natural` gives them."""
-
-    def moments(self, skipped: int, counted: int) -> np.ndarray:
-        """Expected statistics of both halves over ``counted`` sweeps, after ``skipped`` others."""
-
-    def arrays(self) -> State:
-        """What changes from step to step."""
-
-    def restore(self, arrays: State) -> None:
-        """Go on from what `arrays` gave."""
-
-
-class Counts(Protocol):
-    """What the data have in full, at given parameters."""
-
-    def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
-        """As `NoisyPosterior.likelihood_gradient` takes them."""
-
-    def arrays(self) -> State:
-        """What changes from step to step."""
-
-    def restore(self, arrays: State) -> None:
-        """Go on from what `arrays` gave."""
-
-
-class NoisyPosterior(Protocol):
-    """A posterior whose gradient comes from chains."""
-
-    def natural(self, w: np.ndarray) -> np.ndarray:
-        """What an ensemble takes, at each w of (k, p)."""
-
-    def likelihood_gradient(self, moments: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """(k, 2, p) of both halves."""
-
-    def prior_gradient(self, w: np.ndarray) -> np.ndarray:
-        """(k, p)."""
-
-    def ensemble(self, mode: DenseMode, size: WalkSettings, seed: np.random.SeedSequence) -> Ensemble:
-        """The chains of all replicas, at the mode."""
-
-    def completions(self, replicas: int, seed: np.random.SeedSequence) -> Counts:
-        """The counts of the data."""
-
-
 class Walk:
     """The replicas of one posterior; `state` says all, so that a run can be stopped and continued anywhere."""
 
     def __init__(
         self,
-        posterior: NoisyPosterior,
+        posterior: DensePosterior | RowsPosterior,
         mode: DenseMode,
         settings: WalkSettings,
         seed: np.random.SeedSequence,
@@ -120,7 +74,7 @@ class Walk:
         self.posterior, self.mode, self.settings, self.warp = posterior, mode, settings, warp
         k, p = settings.replicas, mode.w.size
         self.metric = Whitening(mode.factor, np.zeros((p, 0)), settings.threads)
-        self._ensemble = posterior.ensemble(mode, settings, seed)
+        self._ensemble = posterior.ensemble(mode, k, settings.chains, settings.threads, seed)
         self._completions = posterior.completions(k, child(seed, "completions"))
         nothing = np.zeros((k, p))
         self.state: State = {
@@ -160,15 +114,11 @@ class Walk:
         if len(self.state["history"]):
             self._turn()
         if self.state["noise_count"][0]:
-            self._settle()
+            self._tune_steps()
 
     def arrays(self) -> State:
         """Everything that `restore` needs, as arrays that can be stored."""
-        return {
-            **self.state,
-            **self._ensemble.arrays(),
-            **self._completions.arrays(),
-        }
+        return {**self.state, **self._ensemble.arrays(), **self._completions.arrays()}
 
     def restore(self, arrays: State) -> None:
         """Go on from what `arrays` gave."""
@@ -216,7 +166,7 @@ class Walk:
         s["filtered"][:, :size] = (1 - h[:size]) * s["filtered"][:, :size] + h[:size] * shown
         s["last_noise"] = noise
         s["counters"][STEP_COUNTER] += 1
-        self._tune(number + 1)
+        self._adapt(number + 1)
 
     def _stand_still(self, u: np.ndarray, w: np.ndarray, drift: np.ndarray, of_prior: np.ndarray) -> None:
         """Take the gradient again at the same place from chains that have had time, and book it beside the walk's."""
@@ -244,11 +194,11 @@ class Walk:
             sums[first + 2] += square * values
         s["counters"][RECORDED_COUNTER] += 1
 
-    def _tune(self, done: int) -> None:
-        """Measure the noise; turn to its directions half-way through the warm-up; settle steps and spreads."""
+    def _adapt(self, done: int) -> None:
+        """Measure the noise; turn to its directions half-way through the warm-up; tune steps and noise scales."""
         s, half, whole = self.state, self.settings.warmup // 2, self.settings.warmup
         since = done if done <= half else done - half if done <= whole else done - whole
-        if since > SETTLING or done > whole:
+        if since > STEPS_AFTER_CHANGE or done > whole:
             s["noise_sum"] += (s["filtered"] ** 2).mean(axis=0)
             s["noise_count"] += 1
             if done <= half and since % 3 == 0:
@@ -256,7 +206,7 @@ class Walk:
         if done == half and len(s["history"]):
             self._turn()
         if done in (half, whole) and s["noise_count"][0]:
-            self._settle()
+            self._tune_steps()
 
     def _turn(self) -> None:
         """Rotate the coordinates so that the directions of strong noise come first."""
@@ -270,8 +220,8 @@ class Walk:
             s[name] = self.metric.turn(s[name])
         s["noise_sum"][:], s["noise_count"][:] = (self.metric.turn(history) ** 2).mean(axis=0), 1.0
 
-    def _settle(self) -> None:
-        """Steps and spreads that make up for the noise that was measured."""
+    def _tune_steps(self) -> None:
+        """Steps and noise scales that make up for the noise that was measured."""
         s = self.state
         variance = s["noise_sum"] / s["noise_count"]
         h = s["step"]

@@ -131,16 +131,8 @@ def prepare(
         information, slope = jacobian.T @ information @ jacobian, jacobian.T @ slope
     start, half = half_matrix(information)
     p = model.n_parameters
-    view = LaplaceView(
-        writable(model.chart.offset, np.int64),
-        writable(at),
-        writable(slope),
-        start,
-        half,
-        coordinate == "theta",
-        np.zeros(p),
-        np.zeros(p),
-    )
+    offset, work = writable(model.chart.offset, np.int64), (np.zeros(p), np.zeros(p))
+    view = LaplaceView(offset, writable(at), writable(slope), start, half, coordinate == "theta", *work)
     unused = {} if fisher == "particles" else {"particles": f"fisher={fisher!r} needs none"}
     return Prepared(view, unused=unused, details=details)
 

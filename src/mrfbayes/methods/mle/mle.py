@@ -10,10 +10,27 @@ Differs from the paper: the binomial constant of Eq. (3) is dropped; it cancels 
 power n + 2 of the paper's closing remark. A block tied over m factors counts n m tosses, as if they were independent.
 Without a finite MLE, Eq. (5) takes expected frequencies at the penalised estimate (`coins.external_effects`). Under the
 uniform prior the posterior is drawn directly, without a chain; under others by importance weights where they are good.
+
+MLE-induced likelihood of fields with dice: `mrfbayes.methods.mle.mle` for blocks with any number of outcomes.
+
+.. math:: \log L(\theta) = \sum_b \sum_k \alpha_{bk} \log\lambda_{bk} + \log c_R(u(\theta)),
+          \qquad \lambda_{bk} \propto \eta_{bk}\theta_{bk}
+
+Differs from the paper: it leaves more than two outcomes to the reader. A die with more than two has the factor
+|d lambda / d theta|, so that lambda is Dirichlet under the uniform prior, whatever the form of the coins. It enters the
+copula by its sticks (`mrfbayes.coins.die`).
+
+The Gaussian copula (Eq. 8) of coins whose normal scores are tabulated.
+
+For the exchangeable matrix R = (1 - rho) I + rho 1 1' neither a factor nor a matrix is needed:
+
+.. math:: \log\det R = (p-1)\log(1-\rho) + \log(1+(p-1)\rho), \qquad
+          u^T(R^{-1}-I)u = \frac{\rho}{1-\rho}\Bigl[\sum u^2 - \frac{(\sum u)^2}{1+(p-1)\rho}\Bigr].
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -23,25 +40,19 @@ from mrfbayes.base.random_streams import child
 from mrfbayes.base.types import View, Workspace
 from mrfbayes.coins.induced import Induced, WeightedDraws
 from mrfbayes.exact.quantities import fisher_information
+from mrfbayes.kernels.base import fastmath
 from mrfbayes.kernels.base.contracts import implements, log_likelihood
 from mrfbayes.kernels.base.fastmath import logit
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.coins.coin import normal_score
 from mrfbayes.kernels.coins.scores import COIN_CELLS, FIRST_CELL, LOW, PER_UNIT, SCORES, all_tables
-from mrfbayes.kernels.methods.mle import (
-    CopulaCoins,
-    ScoreTables,
-    coin_terms,
-    coin_terms_and_log_odds,
-    copula_log_density,
-    extra_terms,
-    fill_scores,
-    integrate_scores,
-)
 from mrfbayes.methods.laplace.laplace import is_exact_cheap
-from mrfbayes.methods.mle.dice import DiceCopulaView, DiceView, make_dice
 from mrfbayes.methods.problem import Prepared, Problem, writable
 from mrfbayes.model.field import Model, factors_per_block
 from mrfbayes.priors import Prior
+
+AGREEMENTS, DISAGREEMENTS, ETA, ONE_MINUS_ETA = range(4)  # rows of CopulaCoins.numbers
+PLACE_LOW, PLACE_PER_UNIT, PLACE_FIRST, PLACE_COUNT = range(4)  # rows of ScoreTables.places
 
 
 class CoinView(NamedTuple):
@@ -154,3 +165,210 @@ def _tied_note(problem: Problem, induced: Induced) -> tuple[str, ...]:
         for name, r in zip(model.parameters[:3], ratio, strict=False)
     )
     return (f"tied factors count as independent tosses: against the exact information, sds are {shown}.",)
+
+
+class Dice(NamedTuple):
+    """Blocks of any number of outcomes; flat arrays hold all K of them."""
+
+    offset: np.ndarray  # (B+1,) into theta; block b begins at offset[b] + b in the flat arrays
+    counts: np.ndarray  # (p+B,) alpha
+    log_eta: np.ndarray  # (p+B,)
+    extra_power: float  # of coins: 0 in the printed form, 1 where lambda is Beta
+    log_theta: Workspace  # (p+B,)
+
+
+class DiceView(NamedTuple):
+    """Independent blocks."""
+
+    dice: Dice
+
+
+class DiceCopulaView(NamedTuple):
+    """Blocks joined by a Gaussian copula, exchangeable where ``precision`` is empty."""
+
+    dice: Dice
+    tables: ScoreTables  # of coins and sticks
+    rho: float
+    log_det: float
+    precision: np.ndarray  # (p, p) R^-1 - I, or (0, 0)
+    log_odds: Workspace  # (p,)
+    scores: Workspace  # (p,)
+
+
+@kernel
+def dice_terms(dice, theta):
+    """Sum over blocks of sum alpha log lambda; fills log theta of all outcomes."""
+    total = 0.0
+    for block in range(dice.offset.size - 1):
+        first, stop = dice.offset[block], dice.offset[block + 1]
+        last, field, linear, effects = 1.0, 0.0, 0.0, 0.0
+        n = 0.0
+        for j in range(first, stop + 1):
+            k = j + block
+            weight = theta[j] if j < stop else last
+            last -= weight
+            dice.log_theta[k] = math.log(weight)
+            field += math.exp(dice.log_eta[k]) * weight
+            linear += dice.counts[k] * (dice.log_theta[k] + dice.log_eta[k])
+            effects += dice.log_eta[k]
+            n += dice.counts[k]
+        total += linear - n * math.log(field)
+        if dice.extra_power != 0.0 or stop - first > 1:
+            total += effects - (stop - first + 1) * math.log(field)
+    return total
+
+
+@implements(log_likelihood, DiceView)
+@kernel
+def dice_log_likelihood(view, theta):
+    return dice_terms(view.dice, theta)
+
+
+@kernel
+def fill_log_odds(dice, out):
+    """Log-odds (p,) of coins, and of the sticks of dice, from the log theta that `dice_terms` left."""
+    for block in range(dice.offset.size - 1):
+        first, stop = dice.offset[block], dice.offset[block + 1]
+        if stop - first == 1:
+            out[first] = dice.log_theta[first + block] - dice.log_theta[first + block + 1]
+            continue
+        rest = dice.log_theta[stop + block] + dice.log_eta[stop + block]
+        for j in range(stop - 1, first - 1, -1):
+            own = dice.log_theta[j + block] + dice.log_eta[j + block]
+            out[j] = own - rest
+            rest = max(own, rest) + math.log1p(math.exp(-abs(own - rest)))
+
+
+@implements(log_likelihood, DiceCopulaView)
+@kernel
+def dice_copula_log_likelihood(view, theta):
+    total = dice_terms(view.dice, theta)
+    fill_log_odds(view.dice, view.log_odds)
+    view.scores[:] = view.log_odds
+    if fill_scores(view.tables.places, view.tables.cells, view.scores) > 0:
+        integrate_scores(view.tables.coins, view.tables.places, view.log_odds, view.scores)
+    return total + copula_log_density(view.rho, view.log_det, view.precision, view.scores)
+
+
+def make_dice(induced: Induced) -> Dice:
+    """The blocks of ``induced``."""
+    chart, statistics = induced.model.chart, induced.statistics
+    log_eta = np.zeros(statistics.outcome_counts.size)
+    log_eta[np.arange(chart.n_parameters) + chart.block_of] = induced.effects.log_odds_eta
+    starts = statistics.outcome_offset
+    log_eta -= np.repeat(np.logaddexp.reduceat(log_eta, starts[:-1]), np.diff(starts))
+    extra = 0.0 if induced.form == "printed" else 1.0
+    offset = writable(chart.offset, np.int64)
+    return Dice(offset, writable(statistics.outcome_counts), log_eta, extra, np.zeros(log_eta.size))
+
+
+class CopulaCoins(NamedTuple):
+    """Independent coins, Eq. (3): what the product of marginals needs.
+
+    Arrays that belong together are the rows of one: each array of a view costs two atomic updates per step.
+    """
+
+    numbers: np.ndarray  # (4, p) alpha_j, n_j - alpha_j, eta_j, 1 - eta_j
+    constant: float  # what does not depend on theta
+    extra_power: float  # 0: printed, power n; 2: the generalised beta form, power n + 2
+
+
+class ScoreTables(NamedTuple):
+    """Phi^-1(F_j) as a function of the log-odds, from `mrfbayes.kernels.coins.scores`."""
+
+    places: np.ndarray  # (4, p) where the table begins, cells per unit of log-odds, first cell, number of cells
+    cells: np.ndarray  # (cells, 4)
+    coins: np.ndarray  # (p, COIN_FIELDS), for what lies outside the tables
+
+
+@kernel(fastmath={"reassoc"})
+def coin_terms(numbers, theta):
+    """Sum over coins of alpha log(theta / g) + (n - alpha) log((1 - theta) / g), g = eta theta + (1-eta)(1-theta)."""
+    total = 0.0
+    for j in range(theta.size):
+        other = 1.0 - theta[j]
+        # a division is cheaper than a third logarithm
+        share = 1.0 / (numbers[ETA, j] * theta[j] + numbers[ONE_MINUS_ETA, j] * other)
+        total += numbers[AGREEMENTS, j] * fastmath.log(share * theta[j])  # Eq. (3): lambda of Eq. (1) in Eq. (2)
+        total += numbers[DISAGREEMENTS, j] * fastmath.log(share * other)
+    return total
+
+
+@kernel(fastmath={"reassoc"})
+def coin_terms_and_log_odds(numbers, theta, log_odds):
+    """What `coin_terms` sums; fills ``log_odds`` with logit theta from the same logarithms."""
+    total = 0.0
+    for j in range(theta.size):
+        other = 1.0 - theta[j]
+        share = 1.0 / (numbers[ETA, j] * theta[j] + numbers[ONE_MINUS_ETA, j] * other)
+        log_theta, log_other = fastmath.log(share * theta[j]), fastmath.log(share * other)
+        total += numbers[AGREEMENTS, j] * log_theta + numbers[DISAGREEMENTS, j] * log_other
+        log_odds[j] = log_theta - log_other
+    return total
+
+
+@kernel(fastmath={"reassoc"})
+def extra_terms(numbers, theta):
+    """Sum of -log g, for the denominator's extra power in the generalised beta form."""
+    total = 0.0
+    for j in range(theta.size):
+        total -= fastmath.log(numbers[ETA, j] * theta[j] + numbers[ONE_MINUS_ETA, j] * (1.0 - theta[j]))
+    return total
+
+
+@kernel
+def fill_scores(places, cells, values):
+    """Replace log-odds (p,) by normal scores u_j = Phi^-1(F_j); returns the number left out, outside their tables."""
+    outside = 0
+    for j in range(values.size):
+        x = (values[j] - places[PLACE_LOW, j]) * places[PLACE_PER_UNIT, j]
+        if x >= 0.0 and x < places[PLACE_COUNT, j]:
+            whole = np.int64(x)
+            x -= np.float64(whole)
+            k = whole + np.int64(places[PLACE_FIRST, j])
+            values[j] = cells[k, 0] + x * (cells[k, 1] + x * (cells[k, 2] + x * cells[k, 3]))
+        else:
+            outside += 1
+    return outside
+
+
+@kernel
+def integrate_scores(coins, places, log_odds, scores):
+    """The scores that `fill_scores` left out, by integration."""
+    for j in range(log_odds.size):
+        w = log_odds[j]
+        x = (w - places[PLACE_LOW, j]) * places[PLACE_PER_UNIT, j]
+        # A hair's breadth around the ends as well: the logit here may round differently.
+        if not (x >= 1e-6 and x < places[PLACE_COUNT, j] - 1e-6):
+            scores[j] = normal_score(coins[j], w)
+
+
+@kernel(fastmath={"reassoc"})
+def exchangeable_log_density(rho, log_det, scores):
+    """Log density of the exchangeable copula at the normal scores (p,)."""
+    total, square = 0.0, 0.0
+    for j in range(scores.size):
+        total += scores[j]
+        square += scores[j] * scores[j]
+    top = 1.0 + (scores.size - 1.0) * rho
+    return -0.5 * log_det - 0.5 * rho / (1.0 - rho) * (square - total * total / top)  # Eq. (8)
+
+
+@kernel(fastmath={"reassoc"})
+def matrix_log_density(precision, log_det, scores):
+    """Log density of the copula of any R; ``precision`` is R^-1 - I, of which the lower half is read."""
+    quadratic = 0.0
+    for i in range(scores.size):
+        row = 0.0
+        for j in range(i):
+            row += precision[i, j] * scores[j]
+        quadratic += scores[i] * (2.0 * row + precision[i, i] * scores[i])
+    return -0.5 * log_det - 0.5 * quadratic
+
+
+@kernel
+def copula_log_density(rho, log_det, precision, scores):
+    """Log density of the copula: of any R by its ``precision``, exchangeable where that is empty."""
+    if precision.size > 0:
+        return matrix_log_density(precision, log_det, scores)
+    return exchangeable_log_density(rho, log_det, scores)

@@ -24,7 +24,7 @@ def ratio(view, random_state):
     """Log weight of a data set drawn at the proposal: at theta over that at the proposal. Nothing is estimated."""
     data, nodes = view.data, view.data.n_node_rows
     draw_particles(view.source, data.proposed[:nodes], data.proposed[nodes:], view.particles, random_state)
-    return weigh_all(view.weigher, view.particles, data.step[:nodes], data.step[nodes:]), 0.0
+    return weigh_all(view.weigher, view.particles, data.step[:nodes], data.step[nodes:], view.log_weights), 0.0
 
 
 def check(model: Model, prior: Prior) -> None:

@@ -56,12 +56,7 @@ def check(model: Model, prior: Prior, *, alpha: str, particles: int, source: str
 
 
 def prepare(
-    problem: Problem,
-    *,
-    alpha: str = "geometric",
-    particles: int = 1000,
-    source: str = "auto",
-    sweeps: int = 1000,
+    problem: Problem, *, alpha: str = "geometric", particles: int = 1000, source: str = "auto", sweeps: int = 1000
 ) -> Prepared:
     """``particles`` fresh ones at both ends of every step."""
     made = make_particles(problem.model, particles, source, sweeps)

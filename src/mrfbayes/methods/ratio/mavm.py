@@ -41,18 +41,18 @@ def ratio(view, random_state):
         draw_particles(view.source, level[:nodes], level[nodes:], view.particles, random_state)
         for i in range(level.size):
             data.step[i] = (view.estimate[i] - level[i]) / (view.n_levels + 1.0)
-        total = weigh_all(view.weigher, view.particles, data.step[:nodes], data.step[nodes:])
+        total = weigh_all(view.weigher, view.particles, data.step[:nodes], data.step[nodes:], view.log_weights)
         for _ in range(view.n_levels):
             for i in range(level.size):
                 level[i] += data.step[i]
             sweep_particles(view.source, level[:nodes], level[nodes:], view.particles, view.n_sweeps, random_state)
-            total += weigh_all(view.weigher, view.particles, data.step[:nodes], data.step[nodes:])
+            total += weigh_all(view.weigher, view.particles, data.step[:nodes], data.step[nodes:], view.log_weights)
         view.log_weight[which] = total
     return view.log_weight[NEXT] - view.log_weight[NOW], 0.0
 
 
 @kernel
-def settled(view, accepted):
+def on_accept(view, accepted):
     """Keep the weight of what was accepted."""
     if accepted:
         view.log_weight[NOW] = view.log_weight[NEXT]

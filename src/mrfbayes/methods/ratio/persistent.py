@@ -56,7 +56,7 @@ def ratio(view, random_state):
 
 
 @kernel
-def settled(view, accepted):
+def on_accept(view, accepted):
     """Take the particles back where that was asked for."""
     if view.variant == RESTORE and not accepted:
         copy_particles(view.before, view.particles)

@@ -10,18 +10,18 @@ from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.types import View
 from mrfbayes.exact.choice import recursion
+from mrfbayes.exact.clamped import observed
 from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.kernels.exact.graph_plan import log_z_scratch
 from mrfbayes.kernels.exact.grid import transfer_scratch
-from mrfbayes.kernels.methods.ratio import ColumnWeigher, RatioData, WordWeigher
+from mrfbayes.kernels.methods.ratio import ColumnWeigher, WordWeigher
 from mrfbayes.kernels.methods.ratio_sources import GraphSource, GridSource, HubSource, TableSource
 from mrfbayes.kernels.particles.bitgibbs import MAX_DEGREE
-from mrfbayes.methods.lowered import writable_layout, writable_plan
+from mrfbayes.methods.lowered import lowered_data, writable_layout, writable_plan
 from mrfbayes.methods.problem import Problem, writable
 from mrfbayes.model.build import graph, grid
 from mrfbayes.model.field import Model
-from mrfbayes.model.lowering import LinearMap
 from mrfbayes.particles.sweeps import bit_view, spin_view, table_view
 from mrfbayes.priors import Prior
 
@@ -33,7 +33,7 @@ AUTO_CELLS = 1 << 18  # table cells of an elimination up to which drawing exactl
 
 @dataclass(frozen=True)
 class Particles:
-    """Room for particles, where they come from, and how they are weighed."""
+    """Arrays for particles, where they come from, and how they are weighed."""
 
     source: View
     weigher: View
@@ -54,23 +54,9 @@ class Particles:
         return {"sweeps": "particles are drawn exactly here"} if self.sweeps is None else {}
 
     @property
-    def room(self) -> int:
+    def n_weights(self) -> int:
         """Entries of an array of log weights."""
         return int(self.array.shape[1]) * (64 if self.array.dtype == np.uint64 else 1)
-
-
-def ratio_data(problem: Problem) -> RatioData:
-    """The parts of a view that every ratio shares."""
-    lowering, statistics = problem.model.lowering, problem.statistics
-    return RatioData(
-        writable(problem.model.chart.offset, np.int64),
-        LinearMap(*(writable(part, part.dtype) for part in lowering.forward)),
-        writable(statistics.counts - statistics.n * lowering.constant),
-        float(statistics.n),
-        lowering.n_node_rows,
-        np.zeros(problem.model.n_parameters),
-        *(np.zeros(lowering.n_rows) for _ in range(3)),
-    )
 
 
 def ratio_view(
@@ -85,29 +71,16 @@ def ratio_view(
 ) -> View:
     """The view of the sampling method in the file ``method``; ``log_odds`` is the estimate, where it needs one."""
     # It holds the methods' kernels, so they cannot import it.
-    from mrfbayes.methods.ratio.views import RATIO_NUMBERS, RatioView
+    from mrfbayes.methods.ratio.views import RATIO_NUMBERS, RatioData, RatioView
 
-    data = ratio_data(problem)
-    at = np.zeros(data.step.size)
+    lowered, size = lowered_data(problem.model, observed(problem.statistics)), problem.model.lowering.n_rows
+    data = RatioData(lowered, lowered.n, lowered.n_node_rows, *(np.zeros(size) for _ in range(3)))
+    at = np.zeros(size)
     if log_odds is not None:
         at = np.concatenate(problem.model.lowering.potentials(np.asarray(log_odds)))
-    rooms = (np.zeros(made.room) for _ in range(3))
-    before = np.zeros_like(made.array)
-    return RatioView(
-        RATIO_NUMBERS[method],
-        variant,
-        n_sweeps,
-        n_levels,
-        data,
-        made.source,
-        made.weigher,
-        writable(at),
-        np.zeros(data.step.size),
-        made.array,
-        before,
-        np.zeros(2),
-        *rooms,
-    )
+    fixed = (RATIO_NUMBERS[method], variant, n_sweeps, n_levels, data, made.source, made.weigher, writable(at))
+    work = (np.zeros(size), made.array, np.zeros_like(made.array), np.zeros(2))
+    return RatioView(*fixed, *work, *(np.zeros(made.n_weights) for _ in range(3)))
 
 
 def check(model: Model, prior: Prior, *, particles: int, source: str, sweeps: int) -> None:
@@ -118,7 +91,7 @@ def check(model: Model, prior: Prior, *, particles: int, source: str, sweeps: in
         raise InputError(f"source = {source!r}: choose one of {', '.join(map(repr, SOURCES))}.")
     if source == "exact":
         _draws_exactly(model, must=True)
-    _require_room(model, particles)
+    _require_memory(model, particles)
 
 
 def require_exact_draws(model: Model, method: str) -> None:
@@ -129,33 +102,32 @@ def require_exact_draws(model: Model, method: str) -> None:
         raise CostError(f"method {method!r} needs exact draws: {error} Or use method='exchange'.") from None
 
 
-def _require_room(model: Model, n: int) -> None:
-    """Refuse particles that memory could not hold: states, log weights and the room to draw them."""
+def _require_memory(model: Model, n: int) -> None:
+    """Refuse particles that memory could not hold: states, log weights and work arrays to draw them."""
     each = model.n_nodes * (2 if model.is_binary else 3) + 4 * 8
     require_memory(n * each, f"{n:,} particles of {model.n_nodes:,} nodes", "ask for fewer particles=")
 
 
 def make_particles(model: Model, n: int, source: str = "auto", sweeps: int = 1000) -> Particles:
-    """Room for ``n`` particles and their source: exact draws, or ``sweeps`` Gibbs sweeps from a random start."""
-    _require_room(model, n)
+    """Arrays for ``n`` particles and their source: exact draws, or ``sweeps`` Gibbs sweeps from a random start."""
+    _require_memory(model, n)
     if model.is_binary:
         array = np.zeros((model.n_nodes, -(-n // 64)), dtype=np.uint64)
-        weigher: View = _word_weigher(model, n, array.shape[1])
+        row = model.lowering.forward.row
+        nodes, edges = (writable(part, np.int64) for part in (np.unique(row[row < model.n_nodes]), model.edges))
+        rows = np.zeros((8, array.shape[1]), dtype=np.uint64)
+        weigher: View = WordWeigher(nodes, edges, n, rows, np.zeros(256))
     else:
-        array = np.zeros((model.n_nodes, n), dtype=np.uint8)
-        weigher = ColumnWeigher(
-            writable(model.states, np.int64),
-            writable(model.edges, np.int64),
-            writable(model.lowering.node_offset, np.int64),
-            writable(model.lowering.edge_offset, np.int64),
-            n,
-        )
+        array, lowering = np.zeros((model.n_nodes, n), dtype=np.uint8), model.lowering
+        parts = (model.states, model.edges, lowering.node_offset, lowering.edge_offset)
+        states, edges, node_offset, edge_offset = (writable(part, np.int64) for part in parts)
+        weigher = ColumnWeigher(states, edges, node_offset, edge_offset, n)
     is_exact = source != "gibbs" and _draws_exactly(model, must=source == "exact")
     return Particles(_source(model, array, is_exact, sweeps), weigher, array, n, None if is_exact else sweeps)
 
 
 def auxiliary_data(problem: Problem, method: str) -> Particles:
-    """Room for one data set of the size of the data, drawn exactly: what keeps the target exact."""
+    """Particles for one data set of the size of the data, drawn exactly: what keeps the target exact."""
     n, model = problem.statistics.n, problem.model
     if n != round(n):
         raise InputError(
@@ -170,17 +142,6 @@ def auxiliary_data(problem: Problem, method: str) -> Particles:
         )
     require_exact_draws(model, method)
     return make_particles(model, int(n), "exact")
-
-
-def _word_weigher(model: Model, n: int, n_words: int) -> WordWeigher:
-    row = model.lowering.forward.row
-    return WordWeigher(
-        writable(np.unique(row[row < model.n_nodes]), np.int64),
-        writable(model.edges, np.int64),
-        n,
-        np.zeros((8, n_words), dtype=np.uint64),
-        np.zeros(256),
-    )
 
 
 def _draws_exactly(model: Model, must: bool) -> bool:
@@ -199,7 +160,7 @@ def _draws_exactly(model: Model, must: bool) -> bool:
 
 def _source(model: Model, array: np.ndarray, is_exact: bool, sweeps: int) -> View:
     """The source for this kind of field; its exact part is that of a single node where it is not used."""
-    room = array.shape[1] * (64 if model.is_binary else 1)
+    n_rows = array.shape[1] * (64 if model.is_binary else 1)
     lists = model.adjacency
     if model.is_binary:
         field, coupling = np.zeros(model.n_nodes), np.zeros(model.n_edges)
@@ -208,13 +169,13 @@ def _source(model: Model, array: np.ndarray, is_exact: bool, sweeps: int) -> Vie
         found = recursion(model if is_exact else grid(1, 1))
         assert isinstance(found, GridRecursion)
         layout = writable_layout(found.layout)
-        scratch = np.zeros(transfer_scratch(layout, "sample", room))
+        scratch = np.zeros(transfer_scratch(layout, "sample", n_rows))
         return GridSource(layout, scratch, bit_view(lists, field, coupling, symmetric), is_exact, sweeps)
     found = recursion(model if is_exact else graph([], nodes=["alone"]))
     assert isinstance(found, GraphRecursion)
     plan = writable_plan(found.plan)
     joint, scratch = np.zeros(plan.n_joint), np.zeros(log_z_scratch(plan))
-    rows = np.zeros((room if is_exact else 1, model.n_nodes), dtype=np.uint8)
+    rows = np.zeros((n_rows if is_exact else 1, model.n_nodes), dtype=np.uint8)
     if not model.is_binary:
         potentials = model.lowering.potentials(np.zeros(model.n_parameters))
         field_view = table_view(lists, model.lowering, *potentials)
@@ -223,6 +184,6 @@ def _source(model: Model, array: np.ndarray, is_exact: bool, sweeps: int) -> Vie
     if np.diff(lists.offset).max(initial=0) <= MAX_DEGREE:
         bits = bit_view(lists, field, coupling, symmetric)
         return GraphSource(plan, tables, joint, scratch, rows, bits, is_exact, sweeps)
-    columns = np.zeros((model.n_nodes, room), dtype=np.uint8)
+    columns = np.zeros((model.n_nodes, n_rows), dtype=np.uint8)
     spins = spin_view(lists, field, coupling)
     return HubSource(plan, tables, joint, scratch, rows, spins, columns, is_exact, sweeps)

@@ -2,7 +2,7 @@
 
 Each method's own file has its formula, its kernel ``ratio(view, random_state)``, which gives the log of Z(theta) /
 Z(proposal) for all observations and the variance of that estimate, and where it carries particles from step to step
-``settled(view, accepted)``. They are found by the rows of the registry, and become branches of the one kernel that
+``on_accept(view, accepted)``. They are found by the rows of the registry, and become branches of the one kernel that
 stands here. (A view for each method would compile the samplers, which are large, again and again: tried, 13 to 15 s for
 each method beyond the first where this takes 59 s for all of them together.)
 """
@@ -17,9 +17,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from mrfbayes.base.types import View, Workspace
-from mrfbayes.kernels.base.contracts import implements, log_ratio, settle
+from mrfbayes.kernels.base.contracts import implements, log_ratio, on_accept
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.methods.ratio import RatioData, lower_step
+from mrfbayes.kernels.base.linear import copy_into
+from mrfbayes.methods.lowered import Lowered, lower_theta
 from mrfbayes.methods.registry import REGISTRY
 
 Result = TypeVar("Result")
@@ -29,6 +30,17 @@ RATIO_MODULES: dict[str, ModuleType] = {
     if row.module.startswith("ratio.")
 }
 RATIO_NUMBERS = {name: number for number, name in enumerate(RATIO_MODULES)}  # `RatioView.method` of each
+
+
+class RatioData(NamedTuple):
+    """The data's side of a likelihood ratio, and the potentials at both ends of a step."""
+
+    lowered: Lowered
+    n: float
+    n_node_rows: int
+    current: Workspace  # potentials at theta
+    proposed: Workspace  # potentials at the proposal
+    step: Workspace  # their difference, current - proposed
 
 
 class RatioView(NamedTuple):
@@ -81,18 +93,24 @@ def _nothing_carried(view, accepted):
 
 
 _RATIO: Callable[..., tuple[float, float]] = _branches("ratio", _no_ratio)
-_SETTLED = _branches("settled", _nothing_carried)
+_ON_ACCEPT = _branches("on_accept", _nothing_carried)
 
 
 @implements(log_ratio, RatioView)
 @kernel
 def ratio_log_ratio(view, theta, proposal, random_state):
-    linear = lower_step(view.data, theta, proposal)
+    data = view.data
+    linear = -lower_theta(data.lowered, theta)
+    copy_into(data.current, data.lowered.potentials)
+    linear += lower_theta(data.lowered, proposal)
+    copy_into(data.proposed, data.lowered.potentials)
+    for k in range(data.step.size):
+        data.step[k] = data.current[k] - data.proposed[k]
     log_r, variance = _RATIO(view, random_state)
     return linear + log_r, variance
 
 
-@implements(settle, RatioView)
+@implements(on_accept, RatioView)
 @kernel
-def ratio_settle(view, accepted):
-    _SETTLED(view, accepted)
+def ratio_on_accept(view, accepted):
+    _ON_ACCEPT(view, accepted)
