@@ -2,7 +2,7 @@
 
     python benchmarks/bench_exact.py speed --out benchmarks/results/exact_speed.txt   # beside dwave and pyAgrum
     python benchmarks/bench_exact.py cost --out benchmarks/results/exact_cost.txt     # predicted, measured; 20 graphs
-    python benchmarks/bench_exact.py fit    # the constants of exact/graph.py, grid.py and cost.py, to be copied there
+    python benchmarks/bench_exact.py fit    # the constants of exact/recursions.py, to be copied there
 
 Every time is the least of many short runs, on the second call or later: compilation is not counted. Seconds are of the
 processor, not of the clock, so that others' work on the machine counts little.
@@ -23,8 +23,8 @@ from record import recorded
 
 import mrfbayes as mb
 from mrfbayes.exact.choice import recursion
-from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.quantities import covariance_w, cumulants_along, moments_w, sample_exact, third_order_w
+from mrfbayes.exact.recursions import GridRecursion
 from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import log_z_scratch
@@ -239,9 +239,8 @@ def fit():
     """Constants by non-negative least squares on relative errors."""
     from scipy.optimize import nnls
 
-    from mrfbayes.exact.cost import QUOTED_DRAWS, _probe
-    from mrfbayes.exact.graph import graph_counts
-    from mrfbayes.exact.grid import grid_counts
+    from mrfbayes.exact.choice import QUOTED_DRAWS, _probe
+    from mrfbayes.exact.recursions import graph_counts, grid_counts
 
     rows = {}
     for model in (mb.grid(20, 20), mb.grid(22, 22), as_graph(nx.complete_graph(22)), as_graph(nx.complete_graph(24))):

@@ -13,7 +13,7 @@ import numpy as np
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.kernels.particles.potts import potts_chains
+from mrfbayes.kernels.particles.cluster import potts_chains
 from mrfbayes.particles import log_z_curve as curves
 
 CASES = [(64, 2, 0.8), (100, 2, 0.8), (24, 4, 0.9), *((48, 4, w) for w in (0.6, 0.9, 1.05, 1.1, 1.15, 1.2, 1.4))]

@@ -22,9 +22,9 @@ from scipy.spatial import Delaunay
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import kernel_state
-from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.planar_drawing import draw
+from mrfbayes.exact.recursions import GridRecursion
 
 
 def least(call, *arguments, seconds=0.5):

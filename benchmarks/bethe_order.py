@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from mrfbayes.paper.journal import Store
-from mrfbayes.paper.profiles import PROFILES
-from mrfbayes.paper.tasks import REFUSED, Cell, model_of, observe
+from mrfbayes.paper.tasks import PROFILES, REFUSED, Cell, model_of, observe
 
 HERE = Path(__file__).parent
 N = 500

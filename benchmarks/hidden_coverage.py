@@ -18,7 +18,7 @@ import numpy as np
 
 import mrfbayes as mb
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.kernels.particles.potts import potts_chains
+from mrfbayes.kernels.particles.cluster import potts_chains
 from mrfbayes.particles.log_z_curve import TiedField
 
 RESULTS = Path(__file__).parent / "results"

@@ -18,9 +18,8 @@ from pathlib import Path
 from record import processor
 
 from mrfbayes.paper import constants as settings
-from mrfbayes.paper.profiles import cells_of
-from mrfbayes.paper.results import IDLE_TIMINGS
-from mrfbayes.paper.tasks import Cell, run_cell
+from mrfbayes.paper.claims import IDLE_TIMINGS
+from mrfbayes.paper.tasks import Cell, cells_of, run_cell
 
 ROOT = Path(__file__).parents[1]
 FIELDS = ("grid", "n", "setting", "method", "replication", "steps", "chain", "share", "busy", "machine")

@@ -25,9 +25,9 @@ READER = ("data/data.py", "__init__")
 MOST_IN_KERNELS = 12
 SLICES = (  # files of kernels that take slices
     *("calibration/blocks", "calibration/local", "data/counting", "estimation/stochastic_ascent", "exact/graph_binary"),
-    *("exact/graph_logs", "exact/graph_steps", "exact/grid", "exact/grid_moments", "exact/grid_sample"),
+    *("exact/graph_logs", "exact/graph_steps", "exact/grid", "exact/grid_sample"),
     *("methods/bethe", "particles/bitgibbs", "particles/bitgibbs_block"),
-    *("particles/cluster", "particles/completions", "particles/coupling", "particles/gibbs_tables"),
+    *("particles/cluster", "particles/coupling", "particles/gibbs", "particles/rows"),
     *("run/independence", "structure/joint", "structure/line"),
 )
 

@@ -12,11 +12,10 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.base.checks import describe_bytes, memory_limit
-from mrfbayes.exact import choice, contract
-from mrfbayes.exact.choice import is_feasible, least_width, recursion
-from mrfbayes.exact.contract import TooLarge
-from mrfbayes.exact.cost import describe_seconds, machine_factor
+from mrfbayes.exact import choice, recursions
+from mrfbayes.exact.choice import describe_seconds, is_feasible, least_width, machine_factor, recursion
 from mrfbayes.exact.quantities import covariance_w, moments_w, sample_exact, third_order_w
+from mrfbayes.exact.recursions import TooLarge
 from mrfbayes.methods.cost import MEASURED_FACTOR
 from mrfbayes.methods.registry import REGISTRY
 from mrfbayes.model.build import complete
@@ -89,7 +88,7 @@ def test_what_fits_for_log_z_may_not_for_its_derivatives(monkeypatch):
     model = mb.graph(list(nx.complete_graph(12).edges))
     found = recursion(model)
     between = (found.n_bytes("log_z") + found.n_bytes("moments")) // 2
-    for module in (contract, choice):
+    for module in (recursions, choice):
         monkeypatch.setattr(module, "memory_limit", lambda: between)
     assert is_feasible(model)
     assert not is_feasible(model, "moments")

@@ -9,11 +9,10 @@ import oracles_planar
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.exact import choice, planar_passes
 from mrfbayes.exact.choice import chosen, covariance_by_columns, planar_size, takes_planar
-from mrfbayes.exact.contract import WORKS
-from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.planar_drawing import draw
 from mrfbayes.exact.quantities import covariance_w, cumulants_along, log_partition_w, moments_w
+from mrfbayes.exact.recursions import WORKS, GridRecursion
 from mrfbayes.kernels.exact.planar_merge import add_large_product, add_product
 
 

@@ -11,7 +11,7 @@ import oracles_hidden as oracle
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.hidden.segment import LIMIT_CRITICAL, segment
 from mrfbayes.kernels.hidden.chain import cluster_sweep, exponentiate
-from mrfbayes.kernels.particles.potts import gibbs_sweep
+from mrfbayes.kernels.particles.cluster import gibbs_sweep
 from mrfbayes.particles import log_z_curve
 from mrfbayes.particles.log_z_curve import LogZCurve, TiedField
 from mrfbayes.results import diagnostics

@@ -33,8 +33,7 @@ def task(folder, kill_at, cell):
 
 
 def main(folder, workers, kill_at=None):
-    from mrfbayes.paper.journal import Store
-    from mrfbayes.paper.runner import run_cells
+    from mrfbayes.paper.journal import Store, run_cells
     from mrfbayes.paper.tasks import Cell
 
     cells = [Cell("4x4", n, "adapted", method, r, steps=5_000) for n, method, r in CELLS]

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, Criterion, Finding, all_claims
+from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, Average, Criterion, Finding, all_claims, quotient
 from mrfbayes.paper.constants import PARAMETERS
-from mrfbayes.paper.results import Average, quotient
 
 
 class Cells:

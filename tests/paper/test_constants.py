@@ -11,8 +11,7 @@ import mrfbayes as mb
 from mrfbayes import paper
 from mrfbayes.engines.metropolis import PRINTED_VARIANCE
 from mrfbayes.paper import constants as settings
-from mrfbayes.paper.profiles import PARTS, PROFILES, cells_of
-from mrfbayes.paper.tasks import Cell, observe, seed_of
+from mrfbayes.paper.tasks import PARTS, PROFILES, Cell, cells_of, observe, seed_of
 
 
 def test_the_constants_are_those_of_section_3():

@@ -11,15 +11,25 @@ import numpy as np
 import pytest
 
 from mrfbayes.paper import constants as settings
-from mrfbayes.paper import larger
-from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, all_claims, disagreements, judge_all
+from mrfbayes.paper import tables
+from mrfbayes.paper.claims import (
+    IDLE_TIMINGS,
+    NOT,
+    PARTLY,
+    REPRODUCED,
+    UNDECIDED,
+    Average,
+    Results,
+    all_claims,
+    average,
+    disagreements,
+    judge_all,
+)
 from mrfbayes.paper.figures import DRAWN, FIGURES, largest_error
 from mrfbayes.paper.journal import Store
 from mrfbayes.paper.page import MAX_ROW, RERUN, row, write_all
-from mrfbayes.paper.profiles import PRECISION, cells_of
-from mrfbayes.paper.results import IDLE_TIMINGS, Average, Results, average
 from mrfbayes.paper.tables import TABLES, Table
-from mrfbayes.paper.tasks import REFUSED, Cell, CellOutcome
+from mrfbayes.paper.tasks import PRECISION, REFUSED, Cell, CellOutcome, cells_of
 
 P = 24
 # Known errors: (mean error in exact sds, sd ratio, seconds of 10^6 steps)
@@ -297,7 +307,7 @@ def test_a_doctored_record_is_noticed(committed):
 
 
 def test_the_committed_page_and_tables_are_those_of_the_committed_results(committed, tmp_path):
-    for name in (larger.LARGER_RECORDS, IDLE_TIMINGS, RERUN):
+    for name in (tables.LARGER_RECORDS, IDLE_TIMINGS, RERUN):
         if (PAPER / name).exists():
             shutil.copy(PAPER / name, tmp_path)
     for path in write_all(committed, tmp_path):
@@ -331,9 +341,9 @@ def larger_fields(folder, **changes):
     """Records of an 8x8 field with two data sets, and of a strong one with these changes of MLE-L's numbers."""
     methods = {**LARGER["methods"], "mle-0": {**LARGER["methods"]["mle-0"], **changes}}
     strong = {**LARGER, "strength": "strong", "name": "16x16", "parameters": 480, "methods": methods}
-    path = folder / larger.LARGER_RECORDS
+    path = folder / tables.LARGER_RECORDS
     path.write_text("".join(json.dumps(record) + "\n" for record in (LARGER, LARGER, strong)))
-    return larger.read_fields(path)
+    return tables.read_fields(path)
 
 
 def test_larger_fields_are_pooled_and_corrected_for_noise(tmp_path):
@@ -345,8 +355,8 @@ def test_larger_fields_are_pooled_and_corrected_for_noise(tmp_path):
 
 
 def test_page_states_where_mle_l_is_no_longer_satisfactory(tmp_path):
-    assert larger.answer(larger_fields(tmp_path)).count("holds everywhere") == 2
-    answer = larger.answer(larger_fields(tmp_path, sd_ratio=[0.7, 0.1, 480]))
+    assert tables.larger_answer(larger_fields(tmp_path)).count("holds everywhere") == 2
+    answer = tables.larger_answer(larger_fields(tmp_path, sd_ratio=[0.7, 0.1, 480]))
     assert "With weak couplings it holds everywhere" in answer
     assert "With strong couplings it ends at 16x16 (480 parameters)" in answer
 

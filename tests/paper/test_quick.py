@@ -10,8 +10,7 @@ import pytest
 import mrfbayes as mb
 from command_line import run
 from mrfbayes.paper.journal import Store
-from mrfbayes.paper.profiles import cells_of
-from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, CellOutcome, observe, run_cell
+from mrfbayes.paper.tasks import REFUSED, RESOLUTION, Cell, CellOutcome, cells_of, observe, run_cell
 
 
 def reproduce(*arguments):

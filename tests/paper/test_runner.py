@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.paper.journal import JOURNAL, Store
-from mrfbayes.paper.runner import run_cells
+from mrfbayes.paper.journal import JOURNAL, Store, run_cells
 from mrfbayes.paper.tasks import Cell, CellOutcome
 from paper.scripted_run import ONE_THREAD, files
 

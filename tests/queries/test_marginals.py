@@ -161,7 +161,7 @@ def test_cost_is_refused_before_memory_is_taken(monkeypatch):
     with pytest.raises(mb.CostError, match="configurations"):
         mb.joint(mb.graph([(i, i + 1) for i in range(20)]), 0.6, map(str, range(20)))
     limit = checks.memory_limit()
-    monkeypatch.setattr("mrfbayes.exact.contract.memory_limit", lambda: 1000)
+    monkeypatch.setattr("mrfbayes.exact.recursions.memory_limit", lambda: 1000)
     with pytest.raises(mb.CostError, match="simulate"):
         mb.most_probable(model, 0.6)
     assert limit > 1000

@@ -9,7 +9,7 @@ from matplotlib import pyplot
 
 import mrfbayes as mb
 import small_fields
-from mrfbayes.exact.clumps import Enumerated
+from mrfbayes.exact.clamped import Enumerated
 
 mpl.use("Agg")
 BINARY = ["grid", "grid, fields", "graph, fields", "graph, both-one", "star", "isolated"]

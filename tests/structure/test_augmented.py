@@ -10,9 +10,9 @@ from scipy.special import gammaln
 
 import mrfbayes as mb
 import oracles_missing as brute
-from mrfbayes.exact import clamped, clumps
+from mrfbayes.exact import clamped
 from mrfbayes.particles import completions
-from mrfbayes.structure import augmented
+from mrfbayes.structure import search
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 MODEL = mb.graph(PAIRS, coupling="both-one", fields=True)
@@ -155,13 +155,12 @@ def test_a_run_with_missing_cells_goes_on_from_its_file(rows, tmp_path, monkeypa
 def test_rows_with_large_clumps_are_swept(rows, monkeypatch):
     mixed = mb.graph(PAIRS, states=(2, 3, 2), coupling="agreement", fields=True)
     statistics, other = (mb.Data(table(rows)).count(model) for model in (MODEL, mixed))
-    assert isinstance(augmented._completing(statistics), augmented.DrawnClumps)
-    assert isinstance(augmented._completing(other), augmented.DrawnClumps)
-    for module in (clamped, clumps):
-        monkeypatch.setattr(module, "CLUMP_STATES", 2)
+    assert isinstance(search._completing(statistics), search.DrawnClumps)
+    assert isinstance(search._completing(other), search.DrawnClumps)
+    monkeypatch.setattr(clamped, "CLUMP_STATES", 2)
     statistics, other = (mb.Data(table(rows)).count(model) for model in (MODEL, mixed))
-    assert isinstance(augmented._completing(statistics), augmented.SweptRows)
-    assert isinstance(augmented._completing(other), augmented.SweptRows)
+    assert isinstance(search._completing(statistics), search.SweptRows)
+    assert isinstance(search._completing(other), search.SweptRows)
 
 
 def test_what_a_search_cannot_do_with_missing_cells_is_refused(rows):

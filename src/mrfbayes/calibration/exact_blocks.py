@@ -1,6 +1,6 @@
 r"""Local moments of planar fields, exactly: variances and third-order sums through windows of the whole field.
 
-With H the Green function (`mrfbayes.exact.planar_windows`), J = (0, 1; -1, 0) and g the derivative of tau by the
+With H the Green function (`mrfbayes.exact.planar_passes`), J = (0, 1; -1, 0) and g the derivative of tau by the
 log-odds, distinct edges have
 
 .. math:: \kappa_{ab} = -\tfrac12 g_a g_b \mathrm{tr}(H_{ab} J H_{ba} J), \qquad
@@ -21,7 +21,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.progress import Progress
 from mrfbayes.calibration.blocks import Blocks, LocalMoments, local_blocks
 from mrfbayes.exact.choice import planar, takes_planar
-from mrfbayes.exact.planar_windows import SHIFTS, PlanarWindow, Tiling
+from mrfbayes.exact.planar_passes import SHIFTS, PlanarWindow, Tiling
 from mrfbayes.kernels.calibration.blocks import block_cubes
 from mrfbayes.model.field import Model
 

@@ -25,8 +25,7 @@ from mrfbayes.calibration.matching import Calibration, match, match_loop, skewne
 from mrfbayes.calibration.one_loop import Effort, loops_are_affordable, one_loop, usable
 from mrfbayes.estimation.estimate import Problem
 from mrfbayes.estimation.estimate import estimate as make_estimate
-from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.choice import recursion
+from mrfbayes.exact.choice import is_feasible, recursion
 from mrfbayes.exact.clamped import observed
 from mrfbayes.kernels.calibration.copula import CopulaView
 from mrfbayes.model.field import Model
@@ -189,7 +188,7 @@ def moments_cost(model: Model) -> float:
     Loops are summed over samples, and those come from tables: where all edges of a large field share one parameter,
     these take longer than its derivatives.
     """
-    if not exact.is_feasible(model):
+    if not is_feasible(model):
         return np.inf
     derivatives = 8.0 * model.n_parameters * direction_cells(model)
     is_tied = model.n_parameters < model.n_edges

@@ -90,7 +90,7 @@ def info(data: DataOptions, common: Common) -> None:
     from mrfbayes.base.checks import describe_bytes
     from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.engines.settings import choose_method
-    from mrfbayes.exact.cost import describe_seconds
+    from mrfbayes.exact.choice import describe_seconds
     from mrfbayes.structure.running import describe_searches
 
     observed = read_data(data)

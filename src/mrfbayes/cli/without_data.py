@@ -103,11 +103,10 @@ def reproduce(
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"  # before NumPy is loaded: small matrices are slower on two threads
     from mrfbayes.base.progress import Progress
-    from mrfbayes.paper.journal import Store
+    from mrfbayes.paper.journal import Store, run_cells
     from mrfbayes.paper.page import write_all
-    from mrfbayes.paper.profiles import PROFILES, cells_of
-    from mrfbayes.paper.profiles import cost as cell_cost
-    from mrfbayes.paper.runner import run_cells
+    from mrfbayes.paper.tasks import PROFILES, cells_of
+    from mrfbayes.paper.tasks import cost as cell_cost
 
     facts: dict[str, object] = {"out": str(out)}
     results, status = out / "results", 0

@@ -11,7 +11,7 @@ from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.optimise import Ascent, Penalised, lbfgs, newton
 from mrfbayes.estimation.result import Outcome, Recorder, Task
 from mrfbayes.exact import quantities as exact
-from mrfbayes.exact.choice import planar_size, recursion, takes_planar
+from mrfbayes.exact.choice import is_feasible, planar_size, recursion, takes_planar
 from mrfbayes.exact.clamped import observed
 from mrfbayes.model.field import Model
 from mrfbayes.priors import Prior
@@ -29,7 +29,7 @@ def predicted_seconds(model: Model) -> float:
         size = planar_size(model)
         assert size is not None
         return EVALUATIONS * size.seconds("moments")
-    if not exact.is_feasible(model):
+    if not is_feasible(model):
         return float("inf")
     known = recursion(model)
     on_grid = model.grid_shape is not None and model.is_binary

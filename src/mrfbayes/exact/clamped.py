@@ -1,10 +1,14 @@
-r"""The likelihood of rows with holes: sums over their missing cells, with derivatives.
+r"""The likelihood of incomplete rows: sums over their missing cells, with derivatives.
 
 .. math:: \log L(w) = \sum_i A_i(w) - n A(w), \qquad A_i(w) = \log \sum_{y} \exp(w \cdot s(x_i, y)),
 
 y over the missing cells of row i. `observed` splits it into a part that is linear in w (`counts`), what is summed over
 missing cells (`Clamped`), and the n A(w) of all rows. Derivatives are clamped minus free: the score is E[s | seen] -
 E[s], the information n Cov[s] - sum of the Cov[s | seen], and so on for all cumulants.
+
+Missing nodes of a row that no path of missing nodes joins are independent given what is seen. So a row's sum over its
+missing cells is a product over clumps of connected missing nodes, each of which depends on the values of its seen
+neighbours alone; equal clumps, of whatever rows, are counted once.
 """
 
 from __future__ import annotations
@@ -22,9 +26,8 @@ from mrfbayes.base.errors import CostError
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.data.tally import IncompleteRows
-from mrfbayes.exact.clumps import CLUMP_STATES, EliminatedClump, clump_rows, configurations, flat_clumps
-from mrfbayes.exact.contract import TooLarge
-from mrfbayes.exact.graph import model_tables, ranges
+from mrfbayes.exact.held import HeldField
+from mrfbayes.exact.recursions import TooLarge, model_tables, ranges
 from mrfbayes.kernels.exact.clamped import (
     Clumps,
     clamped_draw,
@@ -36,13 +39,192 @@ from mrfbayes.kernels.exact.clamped import (
 )
 from mrfbayes.model.field import Model
 
+ELSEWHERE = MISSING_CODE - 1  # a node that a clump does not touch
+CLUMP_STATES = 1 << 12  # configurations of a clump that are summed over one by one; larger ones are eliminated
+CELLS_AT_ONCE = 1 << 26
+MOST_ENUMERATED = 2**20  # configurations: some 30 ms for each theta
+
+
+@dataclass(frozen=True)
+class ClumpRows:
+    """Distinct clumps (u, d): `MISSING_CODE` at their nodes, states of seen neighbours, `ELSEWHERE`; and weights.
+
+    ``row`` and ``clump`` say which clumps each of the incomplete rows has.
+    """
+
+    rows: np.ndarray
+    weight: np.ndarray
+    row: np.ndarray
+    clump: np.ndarray
+
+
+def clump_rows(model: Model, incomplete: IncompleteRows) -> ClumpRows:
+    """Cut the incomplete rows into clumps, and join equal ones."""
+    step = max(1, CELLS_AT_ONCE // max(model.n_nodes * 8, 1))
+    parts, owners = [], []
+    for first in range(0, len(incomplete.rows), step):
+        rows, row = _cut(model, incomplete.rows[first : first + step])
+        parts.append(rows)
+        owners.append(row + first)
+    every, row = np.concatenate(parts), np.concatenate(owners)
+    as_bytes = np.ascontiguousarray(every).view(np.dtype((np.void, model.n_nodes))).ravel()
+    _, index, clump = np.unique(as_bytes, return_index=True, return_inverse=True)
+    weight = np.bincount(clump, weights=incomplete.weight[row], minlength=index.size)
+    return ClumpRows(every[index], weight, row, clump)
+
+
+def _cut(model: Model, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Clumps (c, d) of some rows, and the row of each."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    d = model.n_nodes
+    missing = rows == MISSING_CODE
+    row, node = np.nonzero(missing)
+    number = np.full(rows.shape, -1, dtype=np.int64)
+    number[row, node] = np.arange(row.size)
+    pairs = [np.zeros((2, 0), dtype=np.int64)]
+    for u, v in model.edges.tolist():
+        both = np.flatnonzero(missing[:, u] & missing[:, v])
+        pairs.append(np.stack([number[both, u], number[both, v]]))
+    left, right = np.concatenate(pairs, axis=1)
+    graph = coo_array((np.ones(left.size, dtype=np.int8), (left, right)), shape=(row.size, row.size))
+    count, label = connected_components(graph, directed=False)
+    clumps = np.full((count, d), ELSEWHERE, dtype=np.uint8)
+    offset, neighbour, _ = model.adjacency
+    place, near = _neighbours(offset, node)
+    clumps[label[place], neighbour[near]] = rows[row[place], neighbour[near]]
+    clumps[label, node] = MISSING_CODE
+    owner = np.empty(count, dtype=np.int64)
+    owner[label] = row
+    return clumps, owner
+
+
+def _neighbours(offset: np.ndarray, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each entry of ``node`` all places in the neighbour lists: index of the entry, and the place."""
+    degree = offset[node + 1] - offset[node]
+    return np.repeat(np.arange(node.size), degree), ranges(offset[node], degree)
+
+
+def flat_clumps(model: Model, rows: np.ndarray, weight: np.ndarray) -> Clumps:
+    """Clumps as the kernels take them."""
+    lowering, (offset, neighbour, edge_of) = model.lowering, model.adjacency
+    states, d = model.states, model.n_nodes
+    node_cells = int(lowering.node_offset[-1])
+    unit, node = np.nonzero(rows == MISSING_CODE)
+    start = np.searchsorted(unit, np.arange(len(rows) + 1))
+    entry, place = _neighbours(offset, node)
+    other, edge = neighbour[place], edge_of[place]
+    value = rows[unit[entry], other].astype(np.int64)
+    columns = states[model.edges[edge, 1]] if edge.size else edge
+    is_first = model.edges[edge, 0] == node[entry] if edge.size else edge == 1
+    base = node_cells + lowering.edge_offset[edge]
+    own, across = np.where(is_first, columns, 1), np.where(is_first, 1, columns)  # strides of this node and the other
+    seen = value != MISSING_CODE
+    own_terms = np.stack([lowering.node_offset[node], np.ones_like(node)], axis=1)
+    edge_terms = np.stack([base[seen] + value[seen] * across[seen], own[seen]], axis=1)
+    terms, term_start = _sorted_by(np.concatenate([np.arange(node.size), entry[seen]]), [own_terms, edge_terms], node)
+    later = ~seen & (other < node[entry])
+    position = np.searchsorted(unit * d + node, unit[entry[later]] * d + other[later]) - start[unit[entry[later]]]
+    order = np.lexsort((position, entry[later]))
+    pairs = np.stack([position, base[later], own[later], across[later]], axis=1)[order]
+    pair_start = np.searchsorted(entry[later][order], np.arange(node.size + 1))
+    arrays = (weight, start, states[node], term_start, terms, pair_start, pairs)
+    kinds = (float, *(np.int64,) * 6)
+    return Clumps(*(np.array(a, dtype=kind, order="C") for a, kind in zip(arrays, kinds, strict=True)))
+
+
+def _sorted_by(owner: np.ndarray, parts: list[np.ndarray], node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(owner, kind="stable")
+    return np.concatenate(parts)[order], np.searchsorted(owner[order], np.arange(node.size + 1))
+
+
+def configurations(model: Model, rows: np.ndarray) -> np.ndarray:
+    """(u,) how many configurations each clump has, as floats: it may be astronomical."""
+    log = np.where(rows == MISSING_CODE, np.log2(model.states), 0.0).sum(axis=1)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.rint(np.exp2(log)))
+
+
+class EliminatedClump:
+    """A clump too large to be enumerated: the field of its nodes, all others held, summed by elimination.
+
+    ``row`` (d,) is one of `ClumpRows`. Tables are those of the whole field, flat.
+    """
+
+    def __init__(self, model: Model, row: np.ndarray, weight: float) -> None:
+        seen = np.flatnonzero(row < ELSEWHERE)
+        self._field = HeldField(model, seen.tolist(), np.flatnonzero(row == MISSING_CODE).tolist())
+        self.weight, self._recursion = weight, self._field.graph
+        self._nodes, self._pairs, self._beside, self._border = self._field.cells(row[seen])
+        self.cells = self._recursion.n_bytes("moments") / 8
+
+    def _own(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        added = np.bincount(self._beside, weights=table[self._border], minlength=self._nodes.size)
+        return table[self._nodes] + added, table[self._pairs]
+
+    def _add(self, nodes: np.ndarray, pairs: np.ndarray, cells: np.ndarray) -> None:
+        """Weighted sums of the own cells to those of the whole field."""
+        cells[self._nodes] += self.weight * nodes
+        cells[self._border] += self.weight * nodes[self._beside]
+        cells[self._pairs] += self.weight * pairs
+
+    def log_z(self, table: np.ndarray) -> float:
+        """Weighted log of the sum over all configurations."""
+        return self.weight * self._recursion.log_z(*self._own(table))
+
+    def moments(self, table: np.ndarray, cells: np.ndarray) -> float:
+        """`log_z`; the weighted E[T] is added to ``cells``."""
+        log_z, nodes, pairs = self._recursion.moments(*self._own(table))
+        self._add(nodes, pairs, cells)
+        return self.weight * log_z
+
+    def sample(self, table: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
+        """(n, nodes of the clump) independent draws."""
+        return self._recursion.sample(*self._own(table), n, state)
+
+    def series(self, table: np.ndarray, directions: np.ndarray, out: np.ndarray) -> None:
+        """Derivatives of the weighted E[T] along each direction are added to ``out`` (directions, order, cells)."""
+        own = (np.concatenate(self._own(direction)) for direction in directions)
+        for k, found in enumerate(self._recursion.series(*self._own(table), own, out.shape[1])):
+            for order, part in enumerate(found):
+                self._add(part[: self._nodes.size], part[self._nodes.size :], out[k, order])
+
+
+class Enumerated:
+    """All configurations of a field, numbered with the first node's state changing fastest."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._clumps = flat_clumps(model, _all_free(model), np.ones(1))
+        self.size = int(np.prod(model.states))
+        self._scratch = np.empty(2 * self.size)
+
+    @staticmethod
+    def is_feasible(model: Model) -> bool:
+        """Whether the configurations are few enough."""
+        return float(configurations(model, _all_free(model))[0]) <= MOST_ENUMERATED
+
+    def probabilities(self, log_odds: np.ndarray) -> np.ndarray:
+        """(K,) probability of every configuration."""
+        table = np.concatenate(model_tables(self.model, log_odds))
+        probability = np.empty(self.size)
+        none = np.empty((0, table.size))
+        clump_projections(self._clumps, 0, table, none, self._scratch, probability, np.empty((0, self.size)))
+        return probability
+
+
+def _all_free(model: Model) -> np.ndarray:
+    return np.full((1, model.n_nodes), MISSING_CODE, dtype=np.uint8)
+
+
 MOST_COMPLETIONS = 1 << 26  # of all clumps: about half a second for each evaluation
 DIRECTIONS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What a likelihood needs to know of data that may have holes.
+    """What a likelihood needs to know of data that may have incomplete.
 
     Attributes
     ----------
@@ -86,19 +268,19 @@ def observed(statistics: Statistics) -> Observed:
 
 
 class Clamped:
-    """Sums over the missing cells of rows with holes, exactly."""
+    """Sums over the missing cells of incomplete rows, exactly."""
 
-    def __init__(self, model: Model, holes: IncompleteRows) -> None:
-        self.model, self.holes = model, holes
-        found = clump_rows(model, holes)
+    def __init__(self, model: Model, incomplete: IncompleteRows) -> None:
+        self.model, self.incomplete = model, incomplete
+        found = clump_rows(model, incomplete)
         self.found = found
         sizes = configurations(model, found.rows)
         small = sizes <= CLUMP_STATES
         self.n_configurations = float(sizes[small].sum())
         if self.n_configurations > MOST_COMPLETIONS:
             raise CostError(
-                f"{len(holes.rows):,} distinct rows with missing cells have {self.n_configurations:.2g} completions to "
-                "sum over: use method='langevin' on dense fields, or missing='drop'."
+                f"{len(incomplete.rows):,} distinct rows with missing cells have {self.n_configurations:.2g} "
+                "completions to sum over: use method='langevin' on dense fields, or missing='drop'."
             )
         self.small = np.flatnonzero(small)
         self.clumps: Clumps = flat_clumps(model, found.rows[small], found.weight[small])
@@ -110,8 +292,8 @@ class Clamped:
             ]
         except TooLarge as problem:
             raise CostError(
-                f"a row has {int((holes.rows == MISSING_CODE).sum(axis=1).max())} missing cells, whose sum does not "
-                f"fit into memory ({problem}): use method='langevin' on dense fields, or missing='drop'."
+                f"a row has {int((incomplete.rows == MISSING_CODE).sum(axis=1).max())} missing cells, whose sum does "
+                f"not fit into memory ({problem}): use method='langevin' on dense fields, or missing='drop'."
             ) from None
 
     @property
@@ -120,19 +302,19 @@ class Clamped:
         return self.n_configurations + sum(clump.cells for clump in self.large)
 
     def seen_counts(self) -> np.ndarray:
-        """(p,) sufficient statistics of what is seen in the rows with holes, missing nodes apart."""
-        model, rows, weight = self.model, self.holes.rows, self.holes.weight
+        """(p,) sufficient statistics of what is seen in the incomplete rows, missing nodes apart."""
+        model, rows, weight = self.model, self.incomplete.rows, self.incomplete.weight
         lowering = model.lowering
         cells = np.zeros(self.n_cells)
-        cells[: int(lowering.node_offset[-1])] = self.holes.seen_cells(model)
-        seen = self.holes.seen
+        cells[: int(lowering.node_offset[-1])] = self.incomplete.seen_cells(model)
+        seen = self.incomplete.seen
         for e, (u, v) in enumerate(model.edges.tolist()):
             both = seen[:, u] & seen[:, v]
             size = int(model.states[u] * model.states[v])
             where = rows[both, u].astype(np.int64) * model.states[v] + rows[both, v]
             first = int(lowering.node_offset[-1] + lowering.edge_offset[e])
             cells[first : first + size] += np.bincount(where, weights=weight[both], minlength=size)
-        return np.asarray(self._statistics(cells) + self.holes.n * lowering.constant)
+        return np.asarray(self._statistics(cells) + self.incomplete.n * lowering.constant)
 
     @cached_property
     def n_cells(self) -> int:
@@ -196,11 +378,11 @@ class Clamped:
         return self._statistics(cells)
 
     def draw(self, w: np.ndarray, rows: np.ndarray, copies: np.ndarray, state: np.ndarray) -> None:
-        """Fill the holes of ``rows`` (k, d) in place, row k a copy of the ``copies``[k]-th row with holes, at w."""
+        """Fill the missing cells of ``rows`` (k, d) at w, in place; row k copies the incomplete row ``copies``[k]."""
         table, found = self.table(w), self.found
         # All pairs of a row that is to be filled and a clump of it, clump by clump.
         order = np.argsort(copies, kind="stable")
-        first = np.searchsorted(copies[order], np.arange(len(self.holes.rows) + 1))
+        first = np.searchsorted(copies[order], np.arange(len(self.incomplete.rows) + 1))
         count = np.diff(first)[found.row]
         place = order[ranges(first[found.row], count)]
         clump = np.repeat(found.clump, count)

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from mrfbayes.exact.choice import chosen, recursion, refuse_many_edges
-from mrfbayes.exact.graph import GraphRecursion, model_tables, ranges
+from mrfbayes.exact.recursions import GraphRecursion, model_tables, ranges
 from mrfbayes.model.field import Model
 
 
@@ -72,6 +72,17 @@ class HeldField:
             parts.append(cells)
         return tuple(np.concatenate(pair).astype(np.int64) for pair in zip(*parts, strict=True))
 
+    def cells(self, pattern: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Cells of the own node and edge tables in those of the whole field, all nodes' before all edges'.
+
+        Then pairs of cells: own ones of nodes, and those that edges to held nodes add to them where the held states are
+        ``pattern``.
+        """
+        target, source, across, held = self._border
+        first = int(self.model.lowering.node_offset[-1])
+        beside = first + source + across * np.array(pattern, dtype=np.int64)[held]
+        return self._node_cells, first + self._edge_cells, target, beside
+
     def tables(self, log_odds: np.ndarray, pattern: Sequence[int] = ()) -> tuple[np.ndarray, np.ndarray, float]:
         """Log-potential tables of free nodes and inner edges, and the log weight of what is held itself.
 
@@ -83,18 +94,19 @@ class HeldField:
         model, lowering = self.model, self.model.lowering
         state = np.array(pattern, dtype=np.int64)
         node, edge = model_tables(model, log_odds)
-        target, source, across, held = self._border
-        added = np.bincount(target, weights=edge[source + across * state[held]], minlength=self._node_cells.size)
+        table, (nodes, edges, target, border) = np.concatenate([node, edge]), self.cells(state)
+        added = np.bincount(target, weights=table[border], minlength=nodes.size)
         whole = np.full(model.n_nodes, -1)
         whole[self.known] = state
         a, b = whole[model.edges].T
         both = np.flatnonzero((a >= 0) & (b >= 0))
         cells = lowering.edge_offset[both] + a[both] * model.states[model.edges[both, 1]] + b[both]
         constant = node[lowering.node_offset[self.known] + state].sum() + edge[cells].sum()
-        return node[self._node_cells] + added, edge[self._edge_cells], float(constant + lowering.constant @ log_odds)
+        return node[nodes] + added, table[edges], float(constant + lowering.constant @ log_odds)
 
     @cached_property
-    def _graph(self) -> GraphRecursion:
+    def graph(self) -> GraphRecursion:
+        """The recursion over the free nodes, for tables."""
         if self.is_whole:
             found = recursion(self.model)  # refuses a wide grid at once
             if isinstance(found, GraphRecursion) and not self.model.is_binary:
@@ -111,14 +123,14 @@ class HeldField:
             value = chosen(self.model, "log_z").log_z(*lowering.potentials(log_odds))
             return value + float(lowering.constant @ log_odds)
         node, edge, constant = self.tables(log_odds, pattern)
-        return constant + (self._graph.log_z(node, edge) if self.free.size else 0.0)
+        return constant + (self.graph.log_z(node, edge) if self.free.size else 0.0)
 
     def marginals(self, log_odds: np.ndarray, pattern: Sequence[int] = ()) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities of the states of free nodes and of the cells of inner edges, flat."""
         if not self.free.size:
             return np.zeros(0), np.zeros(0)
         if not self.is_whole:
-            return self._graph.moments(*self.tables(log_odds, pattern)[:2])[1:]
+            return self.graph.moments(*self.tables(log_odds, pattern)[:2])[1:]
         node, edge = chosen(self.model, "moments").moments(*self.model.lowering.potentials(log_odds))[1:]
         return _binary_cells(self.model, node, edge) if self.model.is_binary else (node, edge)
 
@@ -128,7 +140,7 @@ class HeldField:
         if not self.free.size:
             best, value = np.zeros((1, 0), dtype=np.uint8), np.zeros(1)
         else:
-            best, value = self._graph.best(node, edge, int(min(k, np.prod(self.states.astype(float)))))
+            best, value = self.graph.best(node, edge, int(min(k, np.prod(self.states.astype(float)))))
         rows = np.zeros((len(best), self.model.n_nodes), dtype=np.uint8)
         rows[:, self.free] = best
         rows[:, self.known] = np.array(pattern, dtype=np.uint8)

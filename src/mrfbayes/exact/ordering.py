@@ -18,7 +18,7 @@ import numpy as np
 from mrfbayes.model.lowering import adjacency
 
 HOPELESS_LOG2_CELLS = 50  # a single table of 2^50 cells is 8 PiB: no order is followed past it
-FILL_RULE_NODES = 2_000  # bit sets of more nodes than this are slower than what the fill rule gains
+FILL_RULE_NODES = 2_000  # on more nodes than this the fill rules take longer than they gain
 FAR_OFF, FAR_OFF_NODES = 2**40, 500  # a table of so many cells on so many nodes: no rule brings that within reach
 LARGE = 20_000  # nodes past which one sweep must do, unless it gives tables larger than ...
 GOOD_ENOUGH = 2**12  # ... this many cells
@@ -150,7 +150,7 @@ def _order_component(component: list[int], neighbours: list[list[int]], counts: 
 def _order_small(lists: list[list[int]], states: list[int]) -> Order:
     """Everything there is, as often as it pays."""
     n = len(lists)
-    first = _smallest_table(lists, states, None)
+    first = _greedy(lists, states, _table, 0, None)
     assert first is not None
     best = first
     least = best.work(lists, states) if best.complete else None
@@ -180,10 +180,10 @@ def _order_large(lists: list[list[int]], states: list[int]) -> Order:
         return swept
     if not swept.complete:
         part = [[other for other in row if other < PART] for row in lists[:PART]]
-        tried = _smallest_table(part, states[:PART], None)
+        tried = _greedy(part, states[:PART], _table, 0, None)
         if tried is not None and not tried.complete:
             return tried
-    greedy = _smallest_table(lists, states, swept.cells if swept.complete else None)
+    greedy = _greedy(lists, states, _table, 0, swept.cells if swept.complete else None)
     return swept if greedy is None else greedy
 
 
@@ -200,47 +200,6 @@ def _leaves_first(lists: list[list[int]], states: list[int]) -> Order:
     for node in range(1, n):
         tally.add(1, states[node] * states[min(lists[node])])
     return tally.found(list(range(n - 1, -1, -1)), n)
-
-
-def _smallest_table(lists: list[list[int]], states: list[int], limit: int | None) -> Order | None:
-    """Eliminate the variable with the smallest table next; neighbour sets, so large sparse graphs are fine."""
-    n = len(lists)
-    neighbours = [set(row) for row in lists]
-    equal = len(set(states)) == 1
-
-    def size(node: int) -> int:
-        if equal:
-            return int(states[0] ** (len(neighbours[node]) + 1))
-        return math.prod(states[other] for other in neighbours[node]) * states[node]
-
-    def rank(node: int) -> int:
-        return len(neighbours[node]) if equal else size(node)
-
-    current = [rank(node) for node in range(n)]
-    heap = list(zip(current, range(n), strict=True))
-    heapq.heapify(heap)
-    tally, order, done = _Tally(limit), [], bytearray(n)
-    while heap:
-        value, node = heapq.heappop(heap)
-        if done[node] or value != current[node]:
-            continue
-        around = neighbours[node]
-        if not tally.add(len(around), size(node)):
-            return None
-        if tally.is_infeasible:
-            break
-        done[node] = 1
-        order.append(node)
-        for other in around:
-            mine = neighbours[other]
-            mine |= around
-            mine.discard(other)
-            mine.discard(node)
-            fresh = rank(other)
-            if fresh != current[other]:
-                current[other] = fresh
-                heapq.heappush(heap, (fresh, other))
-    return tally.found(order, n)
 
 
 def _ends(lists: list[list[int]]) -> list[int]:
@@ -292,77 +251,67 @@ def _sweep(lists: list[list[int]], states: list[int], start: int, limit: int | N
     return tally.found(order, n)
 
 
-Rule = Callable[[int, list[int], int], float]
+Rule = Callable[[int, list[set[int]], int], float]
 
 
-def _missing_pairs(around: int, rows: list[int]) -> int:
-    """How many pairs among the bit set ``around`` are not joined, twice."""
-    total, left = 0, around
-    while left:
-        bit = left & -left
-        left ^= bit
-        total += (around & ~rows[bit.bit_length() - 1]).bit_count() - 1
-    return total
+def _missing_pairs(node: int, neighbours: list[set[int]]) -> int:
+    """How many pairs of a node's neighbours are not joined, twice."""
+    around = neighbours[node]
+    return sum(len(around - neighbours[other]) - 1 for other in around)
 
 
-def _fill(around: int, rows: list[int], cells: int) -> float:
-    return _missing_pairs(around, rows)
+def _fill(node: int, neighbours: list[set[int]], cells: int) -> float:
+    return _missing_pairs(node, neighbours)
 
 
-def _fill_per_neighbour(around: int, rows: list[int], cells: int) -> float:
-    return _missing_pairs(around, rows) / (around.bit_count() + 1)
+def _fill_per_neighbour(node: int, neighbours: list[set[int]], cells: int) -> float:
+    return _missing_pairs(node, neighbours) / (len(neighbours[node]) + 1)
 
 
-def _table(around: int, rows: list[int], cells: int) -> float:
+def _table(node: int, neighbours: list[set[int]], cells: int) -> float:
     return cells
 
 
 def _greedy(lists: list[list[int]], states: list[int], rule: Rule, restart: int, limit: int | None) -> Order | None:
-    """Eliminate the variable with the least ``rule`` next, on bit sets; ties by a permutation of its own a restart."""
+    """Eliminate the variable with the least ``rule`` next; ties by a permutation of its own a restart."""
     n = len(lists)
-    rows = [sum(1 << other for other in row) for row in lists]
+    neighbours = [set(row) for row in lists]
     ties = list(range(n))
     if restart:
         random.Random(restart).shuffle(ties)
-    equal = len(set(states)) == 1
+    equal = states[0] if len(set(states)) == 1 else 0
 
     def size(node: int) -> int:
         if equal:
-            return int(states[0] ** (rows[node].bit_count() + 1))
-        return math.prod(states[other] for other in _members(rows[node])) * states[node]
+            return int(equal ** (len(neighbours[node]) + 1))
+        return math.prod(states[other] for other in neighbours[node]) * states[node]
 
-    needs_size = rule is _table
-    current = [rule(rows[node], rows, size(node) if needs_size else 0) for node in range(n)]
-    heap = [(current[node], ties[node], node) for node in range(n)]
+    is_local = rule is _table  # a node's own neighbours decide, and no fill edges between others
+    current = [rule(node, neighbours, size(node) if is_local else 0) for node in range(n)]
+    heap = list(zip(current, ties, range(n), strict=True))
     heapq.heapify(heap)
     tally, order, done = _Tally(limit), [], bytearray(n)
     while heap:
         value, _, node = heapq.heappop(heap)
         if done[node] or value != current[node]:
             continue
-        around = rows[node]
-        if not tally.add(around.bit_count(), size(node)):
+        around = neighbours[node]
+        if not tally.add(len(around), size(node)):
             return None
+        if tally.is_infeasible:
+            break
         done[node] = 1
         order.append(node)
         affected = around
-        for other in _members(around):
-            joined = (rows[other] | around) & ~(1 << node | 1 << other)
-            if joined.bit_count() >= rows[other].bit_count():
-                affected |= joined  # fill edges at ``other``: whoever sees both ends misses one pair less
-            rows[other] = joined
-        for other in _members(affected):
-            fresh = rule(rows[other], rows, size(other) if needs_size else 0)
+        for other in around:
+            mine, before = neighbours[other], len(neighbours[other])
+            mine |= around
+            mine -= {node, other}
+            if not is_local and len(mine) >= before:
+                affected = affected | mine  # fill edges at ``other``: whoever sees both ends misses one pair less
+        for other in affected:
+            fresh = rule(other, neighbours, size(other) if is_local else 0)
             if fresh != current[other]:
                 current[other] = fresh
                 heapq.heappush(heap, (fresh, ties[other], other))
     return tally.found(order, n)
-
-
-def _members(bits: int) -> list[int]:
-    members = []
-    while bits:
-        bit = bits & -bits
-        bits ^= bit
-        members.append(bit.bit_length() - 1)
-    return members

@@ -15,11 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.base.errors import CostError
-from mrfbayes.exact.contract import WORKS, Recursion
 from mrfbayes.exact.planar_drawing import Drawing
-from mrfbayes.exact.planar_information import covariance_columns
-from mrfbayes.exact.planar_passes import Dissection
-from mrfbayes.kernels.exact.planar_log_z import PlanarPlan
+from mrfbayes.exact.planar_passes import Dissection, covariance_columns
+from mrfbayes.exact.recursions import WORKS, Recursion
+from mrfbayes.kernels.exact.planar_inside import PlanarPlan
 
 MOST_LOG_Z_ERROR = 1e-8, 1e-12  # allowed, at all and per vertex
 MOST_MEAN_ERROR = 1e-8  # of expected counts

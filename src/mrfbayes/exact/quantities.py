@@ -15,29 +15,14 @@ from mrfbayes.base.checks import require_memory
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.base.types import ThetaLike
-from mrfbayes.exact.choice import chosen, covariance_by_columns, is_feasible
-from mrfbayes.exact.contract import refused
+from mrfbayes.exact.choice import chosen, covariance_by_columns
 from mrfbayes.exact.planar import PlanarRecursion, PrecisionLossError
+from mrfbayes.exact.recursions import refused
 from mrfbayes.model.field import Model
 from mrfbayes.model.ising import Ising
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-__all__ = [
-    "covariance_w",
-    "cumulants_along",
-    "expected_counts",
-    "fisher_information",
-    "is_feasible",
-    "log_partition",
-    "log_partition_w",
-    "moments_w",
-    "sample_exact",
-    "stable_mean_w",
-    "third_order_w",
-]
-
 
 Convention = Literal["weights", "log-odds", "boltzmann"]
 CONVENTIONS: tuple[Convention, ...] = ("weights", "log-odds", "boltzmann")

@@ -16,9 +16,18 @@ from mrfbayes.base.checks import describe_bytes, memory_limit
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import MOMENT_CELLS, PROPOSAL_CELLS, WINDOW_CELLS, moments_cost
 from mrfbayes.estimation.dense_mode import is_dense
-from mrfbayes.exact.choice import is_feasible, planar_size, recursion, weighs_by_planar
-from mrfbayes.exact.cost import QUOTED_DRAWS, Work, describe_seconds, exact_cost, machine_factor
-from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
+from mrfbayes.exact.choice import (
+    QUOTED_DRAWS,
+    Work,
+    describe_seconds,
+    exact_cost,
+    is_feasible,
+    machine_factor,
+    planar_size,
+    recursion,
+    weighs_by_planar,
+)
+from mrfbayes.kernels.particles.dense import MOST_LEVELS
 from mrfbayes.methods.few_parameters import few_parameters_seconds, one_coupling_seconds
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT_FORM, dense_layout

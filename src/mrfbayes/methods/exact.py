@@ -23,15 +23,14 @@ from mrfbayes.estimation.optimise import lbfgs
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.choice import planar, recursion, weighs_by_planar
 from mrfbayes.exact.clamped import Observed, observed
-from mrfbayes.exact.graph import GraphRecursion
-from mrfbayes.exact.grid import GridRecursion
 from mrfbayes.exact.planar import PlanarRecursion
+from mrfbayes.exact.recursions import GraphRecursion, GridRecursion
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.exact.graph import elimination_log_z
 from mrfbayes.kernels.exact.graph_binary import elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan, log_z_scratch
-from mrfbayes.kernels.exact.planar_log_z import PlanarPlan, planar_log_z
+from mrfbayes.kernels.exact.planar_inside import PlanarPlan, planar_log_z
 from mrfbayes.methods.covariates import check_exact, prepare_exact
 from mrfbayes.methods.lowered import (
     Lowered,

@@ -4,7 +4,7 @@ Data of which cells are missing have the likelihood of the rest, and sums over t
 
 .. math:: \log L(\theta) = \sum_j w_j s_j - n A(w) + \sum_c m_c A_c(w),
 
-s of everything that is seen, c over the distinct clumps of missing nodes (`mrfbayes.exact.clumps`), m_c how often each
+s of everything that is seen, c over the distinct clumps of missing nodes (`mrfbayes.exact.clamped`), m_c how often each
 occurs.
 """
 
@@ -16,10 +16,9 @@ import numpy as np
 
 from mrfbayes.base.types import View, Workspace
 from mrfbayes.exact.clamped import Observed
-from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import apply_map, copy_into
+from mrfbayes.kernels.base.linear import apply_map, copy_into, log_odds_into
 from mrfbayes.kernels.exact.clamped import Clumps, clamped_log_z
 from mrfbayes.kernels.exact.graph_binary import binary_tables
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from mrfbayes.paper.claims import Average, Results
 from mrfbayes.paper.constants import METHODS, PRINTED_TIMES, TABLE_SIZES, TEN
-from mrfbayes.paper.larger import FIELD_MEASURES, FIELD_PANELS, LARGER_METHODS, SATISFACTORY, LargerField
-from mrfbayes.paper.results import Average, Results
+from mrfbayes.paper.tables import FIELD_MEASURES, FIELD_PANELS, LARGER_METHODS, SATISFACTORY, LargerField
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

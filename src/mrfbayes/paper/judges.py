@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mrfbayes.paper.claims import Criterion, below, compared, smaller
+from mrfbayes.paper.claims import Average, Criterion, Results, average, below, compared, quotient, smaller
 from mrfbayes.paper.constants import (
     FRESH_SAMPLERS,
     GRIDS,
@@ -22,7 +22,6 @@ from mrfbayes.paper.constants import (
     PRINTED_TIMES,
     TABLE_SIZES,
 )
-from mrfbayes.paper.results import Average, Results, average, quotient
 from mrfbayes.paper.tasks import RESOLUTION
 
 Checks = Iterator[Criterion | None]

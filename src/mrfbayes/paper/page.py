@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mrfbayes.base.atomic_files import replacing, write_text
-from mrfbayes.paper import larger
-from mrfbayes.paper.claims import NOT, PARTLY, REPRODUCED, UNDECIDED, Claim, Finding, judge_all
+from mrfbayes.paper import tables as made
+from mrfbayes.paper.claims import IDLE_TIMINGS, NOT, PARTLY, REPRODUCED, UNDECIDED, Claim, Finding, Results, judge_all
 from mrfbayes.paper.constants import METHODS, STUDY
 from mrfbayes.paper.figures import FIGURES, larger_fields, largest_error
 from mrfbayes.paper.journal import Store
-from mrfbayes.paper.profiles import PRECISION, cells_of
-from mrfbayes.paper.results import IDLE_TIMINGS, Results
-from mrfbayes.paper.tables import TABLES, Table, replications
+from mrfbayes.paper.tasks import PRECISION, cells_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,9 +29,9 @@ def write_all(store: Store, out: Path, steps: int | None = None) -> list[Path]:
     The same results give the same bytes.
     """
     results = Results(store, steps, out / IDLE_TIMINGS)
-    fields = larger.read_fields(out / larger.LARGER_RECORDS)
+    fields = made.read_fields(out / made.LARGER_RECORDS)
     rerun = json.loads((out / RERUN).read_text(encoding="utf-8")) if (out / RERUN).exists() else None
-    tables = {name: make(results) for name, make in TABLES.items()} | {"larger": larger.table(fields)}
+    tables = {name: make(results) for name, make in made.TABLES.items()} | {"larger": made.larger_table(fields)}
     texts: dict[Path, str] = {}
     for name, table in tables.items():
         if any(len(row) > 1 for row in table.rows):
@@ -69,8 +67,8 @@ def _place(path: Path) -> Path:
 def page(
     store: Store,
     results: Results,
-    tables: Mapping[str, Table],
-    fields: list[larger.LargerField],
+    tables: Mapping[str, made.Table],
+    fields: list[made.LargerField],
     rerun: Mapping[str, float] | None,
 ) -> str:
     """The page as Markdown; ``rerun`` is what ``benchmarks/paper_rerun.py`` found."""
@@ -95,9 +93,9 @@ def page(
         study=STUDY,
         tables=tables,
         fields=fields,
-        beyond=larger.answer(fields),
-        beyond_in_short=larger.short_answer(fields) if fields else "",
-        limit=f"{100 * larger.SATISFACTORY:g} %",
+        beyond=made.larger_answer(fields),
+        beyond_in_short=made.short_larger_answer(fields) if fields else "",
+        limit=f"{100 * made.SATISFACTORY:g} %",
         precision=f"{100 * PRECISION:g} %",
         largest={name: error for name in FIGURES if (error := largest_error(results, name)) is not None},
         rerun=rerun,
@@ -112,7 +110,7 @@ def row(number: int, claim: Claim, finding: Finding) -> str:
 def _missing(results: Results) -> dict[tuple[str, str, str], list[str]]:
     """By grid, setting and how many are missing: the rows of the profile that are not complete."""
     short: dict[tuple[str, str, str], list[str]] = {}
-    for (grid, setting, method), counts in replications(results).items():
+    for (grid, setting, method), counts in made.replications(results).items():
         missing = dict.fromkeys(f"{done} of {asked}" for done, asked in counts.values() if done < asked)
         if missing:
             short.setdefault((grid, setting, " or ".join(missing)), []).append(METHODS[method].label)

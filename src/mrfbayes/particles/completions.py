@@ -11,9 +11,8 @@ import numpy as np
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.exact.clamped import Observed, observed
-from mrfbayes.exact.clumps import clump_rows, configurations
-from mrfbayes.kernels.particles.completions import HoleList, complete_by_tables, complete_rows
+from mrfbayes.exact.clamped import Observed, clump_rows, configurations, observed
+from mrfbayes.kernels.particles.rows import MissingNodes, complete_by_tables, complete_rows
 from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout
 from mrfbayes.particles.dense import Layout, TableLayout
 from mrfbayes.particles.moments import row_statistics, row_view
@@ -125,7 +124,7 @@ def sweep_rows(
 
 
 def _sweep_cells(
-    layout: Layout, parts: np.ndarray, missing: HoleList, w: np.ndarray, state: np.ndarray, sweeps: int
+    layout: Layout, parts: np.ndarray, missing: MissingNodes, w: np.ndarray, state: np.ndarray, sweeps: int
 ) -> None:
     """Gibbs sweeps over the missing cells of each of ``parts`` (c, k, d) float64, one after the other."""
     weights = np.empty(int(layout.states.max()))
@@ -148,11 +147,11 @@ def _natural(layout: Layout, x: np.ndarray) -> np.ndarray:
     return np.concatenate([layout.values(x[..., u], x[..., v]), x[..., node] == state], axis=-1)
 
 
-def missing_list(layout: Layout, missing: np.ndarray) -> HoleList:
+def missing_list(layout: Layout, missing: np.ndarray) -> MissingNodes:
     """The missing nodes of each row, where ``missing`` (k, d) is true."""
     row, node = np.nonzero(missing)
     start = np.searchsorted(row, np.arange(len(missing) + 1))
-    return HoleList(start.astype(np.int64), node.astype(np.int64), layout.states.astype(np.int64))
+    return MissingNodes(start.astype(np.int64), node.astype(np.int64), layout.states.astype(np.int64))
 
 
 def natural_sums(layout: Layout, x: np.ndarray, weight: np.ndarray) -> np.ndarray:

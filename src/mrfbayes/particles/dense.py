@@ -17,23 +17,21 @@ import numpy as np
 from mrfbayes.base.errors import CostError
 from mrfbayes.kernels.particles.bitgibbs import block_streams
 from mrfbayes.kernels.particles.dense import (
+    AGREEMENT,
+    BINARY,
     CHAIN_GROUP,
     HALVES,
+    LANES,
+    MOST_LEVELS,
+    ORDERED,
+    SCRATCH_ROWS,
+    STREAM_WORDS,
     STRIP,
     DenseChains,
     DenseField,
     DenseScratch,
     DenseSums,
     dense_sweeps,
-)
-from mrfbayes.kernels.particles.dense_draws import (
-    AGREEMENT,
-    BINARY,
-    LANES,
-    MOST_LEVELS,
-    ORDERED,
-    SCRATCH_ROWS,
-    STREAM_WORDS,
     start_streams,
 )
 from mrfbayes.kernels.particles.dense_moments import add_products

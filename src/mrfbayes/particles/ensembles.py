@@ -16,8 +16,7 @@ from mrfbayes.data.statistics import Statistics
 from mrfbayes.data.values import in_proportion
 from mrfbayes.kernels.estimation.stochastic_ascent import AscentPlan, AscentState, AscentView, bit_ascent, move
 from mrfbayes.kernels.particles.bitgibbs import MAX_DEGREE, BitCounts, BitView, expected_counts
-from mrfbayes.kernels.particles.gibbs import FIXED_POINT, ColumnCounts
-from mrfbayes.kernels.particles.gibbs_tables import TableView
+from mrfbayes.kernels.particles.gibbs import FIXED_POINT, ColumnCounts, TableView
 from mrfbayes.model.field import Model
 from mrfbayes.particles.sweeps import empty_words, pack, particle_view, sweep, unpack
 

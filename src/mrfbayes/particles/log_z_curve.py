@@ -22,7 +22,7 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.random_streams import child, kernel_state
 from mrfbayes.exact.choice import predicted_seconds
 from mrfbayes.exact.quantities import moments_w
-from mrfbayes.kernels.particles.potts import potts_chains
+from mrfbayes.kernels.particles.cluster import potts_chains
 from mrfbayes.model.build import grid
 from mrfbayes.model.field import Model
 

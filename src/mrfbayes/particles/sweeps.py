@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.kernels.base.planes import ROW_WORDS
-from mrfbayes.kernels.particles import bitgibbs, cluster, gibbs, gibbs_tables
+from mrfbayes.kernels.particles import bitgibbs, cluster, gibbs
+from mrfbayes.kernels.particles.bitgibbs_block import ROW_WORDS
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.particles.bitgibbs import BitCounts, BitView
     from mrfbayes.kernels.particles.cluster import ClusterView
-    from mrfbayes.kernels.particles.gibbs import ColumnCounts, SpinView
-    from mrfbayes.kernels.particles.gibbs_tables import TableView
+    from mrfbayes.kernels.particles.gibbs import ColumnCounts, SpinView, TableView
     from mrfbayes.model.field import Model
     from mrfbayes.model.lowering import Adjacency, Lowering
 
@@ -115,7 +114,7 @@ def table_view(adjacency: Adjacency, lowering: Lowering, node_table: np.ndarray,
     """A categorical field made ready for `sweep`, with the flat tables of ``lowering.potentials``."""
     node = np.repeat(np.arange(lowering.n_nodes), np.diff(adjacency.offset))
     offset, neighbour, edge = (np.array(part, dtype=np.int64) for part in adjacency)
-    return gibbs_tables.TableView(
+    return gibbs.TableView(
         offset,
         neighbour,
         edge,
@@ -143,7 +142,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 KERNELS: dict[type, tuple[Callable[..., None], int, tuple[object, ...]]] = {
     bitgibbs.BitView: (bitgibbs.sweep_blocks, ROW_WORDS, (bitgibbs.BitCounts(_NONE, np.int64(0)),)),
     gibbs.SpinView: (gibbs.spin_blocks, gibbs.LANES, (gibbs.ColumnCounts(_NONE, _NONE),)),
-    gibbs_tables.TableView: (gibbs_tables.table_blocks, gibbs.LANES, (gibbs.ColumnCounts(_NONE, _NONE),)),
+    gibbs.TableView: (gibbs.table_blocks, gibbs.LANES, (gibbs.ColumnCounts(_NONE, _NONE),)),
     cluster.ClusterView: (cluster.cluster_blocks, cluster.BLOCK, ()),
 }
 

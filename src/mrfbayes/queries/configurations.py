@@ -14,8 +14,8 @@ from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.border import as_data
 from mrfbayes.data.coding import MISSING_CODE
-from mrfbayes.exact.contract import refused
 from mrfbayes.exact.held import held_field
+from mrfbayes.exact.recursions import refused
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
 from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points

@@ -12,7 +12,7 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import Seed, generator, kernel_state, seed_sequence
-from mrfbayes.exact.clumps import Enumerated
+from mrfbayes.exact.clamped import Enumerated
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import make_chains
 from mrfbayes.queries.configurations import UNSEEN, row_states

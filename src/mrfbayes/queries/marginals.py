@@ -19,8 +19,8 @@ import numpy as np
 
 from mrfbayes.base.checks import one_of, require_memory
 from mrfbayes.base.errors import CostError, InputError, SamplingError
-from mrfbayes.exact.contract import refused
 from mrfbayes.exact.held import HeldField, held_field
+from mrfbayes.exact.recursions import refused
 from mrfbayes.methods.laplace.bethe import BeliefGraph, propagate
 from mrfbayes.model.field import Model
 from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points

@@ -28,8 +28,8 @@ from mrfbayes.base.checks import one_of, whole
 from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
-from mrfbayes.exact.contract import refused
 from mrfbayes.exact.quantities import Convention, convention_of, cumulants_along, moments_w, partition_offset
+from mrfbayes.exact.recursions import refused
 from mrfbayes.kernels.queries.annealed import RowTables, row_values
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.particles.ensembles import make_chains

@@ -27,8 +27,7 @@ from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_co
 from mrfbayes.calibration.matching import coin_log_density
 from mrfbayes.coins.importance_weights import truncated_weights
 from mrfbayes.data.values import in_proportion
-from mrfbayes.exact.choice import planar_size, recursion, weighs_by_planar
-from mrfbayes.exact.quantities import is_feasible
+from mrfbayes.exact.choice import is_feasible, planar_size, recursion, weighs_by_planar
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import method_row
 from mrfbayes.model.field import Model

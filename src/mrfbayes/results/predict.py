@@ -18,8 +18,8 @@ from mrfbayes.base.random_streams import Seed, kernel_state, seed_sequence
 from mrfbayes.data.border import as_data
 from mrfbayes.data.coding import MISSING_CODE, state_labels
 from mrfbayes.data.data import Data
-from mrfbayes.exact.contract import TooLarge
 from mrfbayes.exact.held import held_field
+from mrfbayes.exact.recursions import TooLarge
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
 from mrfbayes.particles.completions import complete_by_gibbs

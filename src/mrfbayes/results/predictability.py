@@ -17,7 +17,8 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import child, generator
 from mrfbayes.data.tally import KEPT_ROWS
 from mrfbayes.data.values import in_proportion
-from mrfbayes.exact.quantities import is_feasible, log_partition_w
+from mrfbayes.exact.choice import is_feasible
+from mrfbayes.exact.quantities import log_partition_w
 from mrfbayes.model.field import Model
 from mrfbayes.results.imputation import Completion, completion_of
 

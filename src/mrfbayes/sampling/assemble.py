@@ -17,7 +17,7 @@ from mrfbayes.data.coding import stored_schema
 from mrfbayes.engines.base import Engine, EngineOutcome, Setup
 from mrfbayes.engines.registry import set_up
 from mrfbayes.engines.settings import Settings
-from mrfbayes.exact.cost import describe_seconds, exact_cost
+from mrfbayes.exact.choice import describe_seconds, exact_cost
 from mrfbayes.methods.problem import Prepared
 from mrfbayes.model.result import stored_seed
 from mrfbayes.results import diagnostics

@@ -30,11 +30,20 @@ from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.field import Model
 from mrfbayes.particles.completions import typical_rows
 from mrfbayes.run.workers import State
-from mrfbayes.structure.augmented import COMPLETED, Augmentation, augmentation, starting_counts
 from mrfbayes.structure.moves import Coordinates, centring, make_moves
 from mrfbayes.structure.moving_samples import SampleSource, sample_source
 from mrfbayes.structure.problem import EdgeBlocks, EdgeFactors, GraphPrior
-from mrfbayes.structure.search import SearchTask, Sweeps, initial_states, run_on_tables, summarise
+from mrfbayes.structure.search import (
+    COMPLETED,
+    Augmentation,
+    SearchTask,
+    Sweeps,
+    augmentation,
+    initial_states,
+    run_on_tables,
+    starting_counts,
+    summarise,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -124,7 +124,7 @@ def make_moves(
     model = factors.model
     frequency = factors.frequencies(counts.sum(axis=0), float(n.sum()))
     centred = np.array(counts, dtype=float)
-    numbers = _Numbers()
+    numbers: list[np.ndarray] = []
     index = np.zeros((model.n_parameters, 11), dtype=np.int64)
     edge_home, node_home = blocks.home
     pairs = [(edge, k) for edge, size in enumerate(factors.edge_size.tolist()) for k in range(size)]
@@ -142,12 +142,12 @@ def make_moves(
                 shifts[-1] = rows @ by_state
                 step = step - (by_state[:, None] if which == 0 else by_state[None, :])
                 centred[:, parameter] -= counts[:, first : first + len(rows)] @ shifts[-1]
-        starts = numbers.append(step.ravel(), table.ravel(), *shifts)
+        starts = _append(numbers, step.ravel(), table.ravel(), *shifts)
         index[parameter] = [u, v, *table.shape, *blocks.place(int(edge_home[edge]), u, v), *starts]
     for node, rows in enumerate(factors.nodes):
         place = blocks.place(int(node_home[node]), node)
         for k, row in enumerate(rows):
-            (start, shift) = numbers.append(row, -np.eye(len(rows))[k])
+            start, shift = _append(numbers, row, -np.eye(len(rows))[k])
             index[factors.first[node] + k] = [node, -1, row.size, 1, *place, start, start, shift, 0]
     return MoveView(
         n=np.array(n, dtype=float),
@@ -156,7 +156,7 @@ def make_moves(
         raw_count=np.array(counts, dtype=float),
         layout=index,
         node=np.stack([factors.first, factors.size], axis=1).astype(np.int64),
-        number=numbers.together(),
+        number=np.concatenate(numbers),
         edge=np.stack([model.chart.offset[: model.n_edges], factors.edge_size], axis=1).astype(np.int64),
         edge_of=np.where(np.arange(model.n_parameters) < len(pairs), model.chart.block_of, -1).astype(np.int64),
         slab=_slabs(coordinates, factors),
@@ -185,25 +185,11 @@ def centring(moves: MoveView) -> csr_array:
     return coo_array(entries, shape=(p, p)).tocsr()
 
 
-class _Numbers:
-    """Arrays one after the other, and where each starts."""
-
-    def __init__(self) -> None:
-        self._parts: list[np.ndarray] = []
-        self._size = 0
-
-    def append(self, *parts: np.ndarray) -> list[int]:
-        """Where each of the parts starts."""
-        starts = []
-        for part in parts:
-            starts.append(self._size)
-            self._parts.append(np.asarray(part, dtype=float))
-            self._size += part.size
-        return starts
-
-    def together(self) -> np.ndarray:
-        """All of them."""
-        return np.concatenate(self._parts)
+def _append(numbers: list[np.ndarray], *parts: np.ndarray) -> list[int]:
+    """Append arrays to those that will stand one after the other; where each of them starts."""
+    first = sum(part.size for part in numbers)
+    numbers.extend(np.asarray(part, dtype=float) for part in parts)
+    return [first + sum(part.size for part in parts[:k]) for k in range(len(parts))]
 
 
 def _slabs(coordinates: Coordinates, factors: EdgeFactors) -> np.ndarray:

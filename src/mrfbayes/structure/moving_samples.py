@@ -10,7 +10,7 @@ import numpy as np
 
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.kernels.particles.dense_draws import MOST_LEVELS
+from mrfbayes.kernels.particles.dense import MOST_LEVELS
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout, dense_layout
 from mrfbayes.particles.ensembles import Chains, make_chains
@@ -36,16 +36,14 @@ class SampleSource:
 
     def round_up(self, n_particles: int) -> int:
         """The number of samples that is made when ``n_particles`` are asked for."""
-        from mrfbayes.kernels.particles.dense import HALVES
-        from mrfbayes.kernels.particles.dense_draws import LANES
+        from mrfbayes.kernels.particles.dense import HALVES, LANES
 
         whole = HALVES * LANES if self.layout is not None else 64
         return -(-n_particles // whole) * whole
 
     def stream(self, seed: np.random.SeedSequence) -> np.ndarray:
         """A random stream, as ``move`` takes it."""
-        from mrfbayes.kernels.particles.dense import HALVES
-        from mrfbayes.kernels.particles.dense_draws import STREAM_WORDS, start_streams
+        from mrfbayes.kernels.particles.dense import HALVES, STREAM_WORDS, start_streams
 
         state = kernel_state(seed, "samples")
         if self.layout is None:

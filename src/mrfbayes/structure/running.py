@@ -29,7 +29,6 @@ from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
 from mrfbayes.run.store import Checkpoint, recorded
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem, WeightedEngine, weighted_parts
-from mrfbayes.structure.augmented import augmented
 from mrfbayes.structure.problem import GROUP_CELLS, SAMPLE_GROUP_CELLS, EdgeBlocks, edge_factors, pair_blocks
 from mrfbayes.structure.reruns import GRAPHS, PRIOR_LOG_ODDS, RERUN_LENGTH, SLABS, Rerun
 from mrfbayes.structure.search import (
@@ -37,6 +36,7 @@ from mrfbayes.structure.search import (
     SearchEngine,
     SearchSummary,
     SearchTask,
+    augmented,
     choose_engine,
     monte_carlo_error,
     n_configurations,

@@ -18,12 +18,12 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.scales import edge_strengths, has_tables, natural_scale, scaled
 from mrfbayes.results.diagnostics import moment_columns
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem
-from mrfbayes.structure.augmented import starting_counts
 from mrfbayes.structure.moves import Coordinates, named_nodes, search_prior, slab_distribution
 from mrfbayes.structure.problem import PER_EDGE, GraphPrior, edge_factors, graph_prior
 from mrfbayes.structure.reruns import sensitivity_rows, sensitivity_table
 from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.running import SearchArguments, search
+from mrfbayes.structure.search import starting_counts
 
 if TYPE_CHECKING:
     import networkx as nx

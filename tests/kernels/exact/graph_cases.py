@@ -9,9 +9,8 @@ import pytest
 
 import oracles
 from mrfbayes.exact.ordering import find_order
-from mrfbayes.kernels.exact.graph import elimination_forward, elimination_log_z, elimination_moments
+from mrfbayes.kernels.exact.graph import elimination_forward, elimination_log_z, elimination_moments, elimination_taylor
 from mrfbayes.kernels.exact.graph_plan import build_plan, log_z_scratch, taylor_scratch
-from mrfbayes.kernels.exact.graph_series import elimination_taylor
 
 TOLERANCE = 1e-12
 

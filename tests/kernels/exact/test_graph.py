@@ -10,12 +10,11 @@ import pytest
 import oracles
 from kernels.exact.graph_cases import TOLERANCE, Problem, check, states_of
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.exact.graph import GraphRecursion
 from mrfbayes.exact.ordering import find_order
-from mrfbayes.kernels.exact.graph import elimination_log_z, needs_logs
+from mrfbayes.exact.recursions import GraphRecursion
+from mrfbayes.kernels.exact.graph import elimination_log_z, elimination_sample, needs_logs
 from mrfbayes.kernels.exact.graph_binary import binary_tables, elimination_log_z_binary
 from mrfbayes.kernels.exact.graph_plan import build_plan, log_z_scratch
-from mrfbayes.kernels.exact.graph_sample import elimination_sample
 
 
 @pytest.mark.parametrize("kind", ["binary", "ternary", "mixed"])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import oracles
-from mrfbayes.kernels.exact.grid import grid_layout, transfer_scratch
-from mrfbayes.kernels.exact.grid_moments import transfer_moments
+from mrfbayes.kernels.exact.grid import grid_layout, transfer_moments, transfer_scratch
 
 SMALL = [(1, 1), (1, 2), (1, 7), (6, 1), (2, 2), (2, 3), (3, 2), (4, 2), (2, 5), (3, 3), (3, 4), (4, 3), (5, 2)]
 FEWEST_LINES = 1  # block_bytes that keep as few lines at once as the layout allows

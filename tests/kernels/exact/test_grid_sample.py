@@ -11,8 +11,7 @@ from scipy import stats
 
 import oracles
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.kernels.exact.grid import grid_layout, transfer_scratch
-from mrfbayes.kernels.exact.grid_moments import transfer_moments
+from mrfbayes.kernels.exact.grid import grid_layout, transfer_moments, transfer_scratch
 from mrfbayes.kernels.exact.grid_sample import transfer_sample, transfer_sample_words
 
 ALPHA = 1e-6
@@ -145,7 +144,7 @@ import json, sys
 import numpy as np
 np.seterr(over="ignore")  # unsigned words wrap around
 from mrfbayes.kernels.exact.grid import grid_layout, transfer_scratch
-from mrfbayes.kernels.exact.grid_moments import coin_weights, transfer_moments
+from mrfbayes.kernels.exact.grid import coin_weights, transfer_moments
 from mrfbayes.kernels.exact.grid_sample import transfer_sample, transfer_sample_words
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 

@@ -8,22 +8,20 @@ from scipy.stats import chi2
 
 from frequencies import ALPHA, chi_square_p, without_jit
 from mrfbayes.kernels.particles.dense import (
+    AGREEMENT,
+    BINARY,
     CHAIN_GROUP,
     HALVES,
+    LANES,
+    ORDERED,
+    SCRATCH_ROWS,
+    STREAM_WORDS,
     STRIP,
     DenseChains,
     DenseField,
     DenseScratch,
     DenseSums,
     dense_sweeps,
-)
-from mrfbayes.kernels.particles.dense_draws import (
-    AGREEMENT,
-    BINARY,
-    LANES,
-    ORDERED,
-    SCRATCH_ROWS,
-    STREAM_WORDS,
     exp32,
     fill_uniform32,
     start_streams,

@@ -9,7 +9,7 @@ import pytest
 
 from frequencies import ALPHA, chi_square_p, state_counts, stationary_error, without_jit
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.kernels.particles import gibbs, gibbs_tables
+from mrfbayes.kernels.particles import gibbs
 from mrfbayes.model.lowering import LinearMap, Lowering, adjacency
 from mrfbayes.particles import sweeps as particles
 from oracles import binary_probabilities, binary_states, binary_statistics, categorical_log_weights
@@ -90,7 +90,7 @@ def table_sweep_error(view, x, probabilities, states):
             lanes = np.zeros((len(states), gibbs.LANES), dtype=np.uint64)
             lanes[:, : len(some)] = x[some[:, 0]].T
             weights = np.empty(r * gibbs.LANES)
-            assert gibbs_tables.site_weights(view, node, lanes.reshape(-1), weights, np.empty(gibbs.LANES)) == r
+            assert gibbs.site_weights(view, node, lanes.reshape(-1), weights, np.empty(gibbs.LANES)) == r
             conditional = weights.reshape(r, -1)[:, : len(some)].T
             conditional = conditional / conditional.sum(axis=1, keepdims=True)
             mass = probabilities[some].sum(axis=1, keepdims=True)
@@ -121,7 +121,7 @@ def test_categorical_particles_follow_the_field():
     states, pairs, nodes, edges = categorical_field(scale=0.5)
     n = 100_000
     x = np.zeros((len(states), n), dtype=np.uint8)
-    gibbs_tables.table_sweep(table_view(states, pairs, nodes, edges), x, 60, state("table law"))
+    gibbs.table_sweep(table_view(states, pairs, nodes, edges), x, 60, state("table law"))
     observed = state_counts(x.T, states)
     assert chi_square_p(observed, categorical_law(pairs, nodes, edges)[1]) > ALPHA
     edges[1][2, 1] += 0.2
@@ -154,10 +154,10 @@ def test_table_counts_are_expected_counts():
     n = 50_001
     x = np.zeros((len(states), n), dtype=np.uint8)
     stream = state("table counts")
-    gibbs_tables.table_sweep(view, x, 60, stream)
+    gibbs.table_sweep(view, x, 60, stream)
     twin, twin_stream, counts = x.copy(), stream.copy(), no_counts(view)
     particles.sweep(view, x, 1, stream, counts=counts)
-    gibbs_tables.table_sweep(view, twin, 1, twin_stream)
+    gibbs.table_sweep(view, twin, 1, twin_stream)
     np.testing.assert_array_equal(x, twin)
     node_cells, edge_cells = (part / gibbs.FIXED_POINT for part in counts)
     all_x, probabilities = categorical_law(pairs, nodes, edges)
@@ -177,7 +177,7 @@ def test_extreme_potentials_neither_overflow_nor_divide_by_zero():
     np.testing.assert_array_equal(x.T, np.tile([1, 1, 0], (200, 1)))
     nodes = [np.zeros(3), np.array([0.0, 0.0, 3000.0]), np.zeros(3)]
     edges = [2000.0 * np.eye(3), -2000.0 * (1 - np.eye(3))]
-    gibbs_tables.table_sweep(table_view(np.array([3, 3, 3]), pairs, nodes, edges), x, 60, state("extreme"))
+    gibbs.table_sweep(table_view(np.array([3, 3, 3]), pairs, nodes, edges), x, 60, state("extreme"))
     np.testing.assert_array_equal(x.T, np.full((200, 3), 2))
 
 
@@ -200,7 +200,7 @@ def particles_of_both_kernels():
     x = np.random.default_rng(6).integers(0, 2, size=(6, 70), dtype=np.uint8)
     gibbs.spin_sweep(spin_view(*complete_field(6)), x, 2, state("jit"))
     y = x.copy()
-    gibbs_tables.table_sweep(table_view(*categorical_field()), y, 2, state("jit"))
+    gibbs.table_sweep(table_view(*categorical_field()), y, 2, state("jit"))
     return x.tobytes().hex() + y.tobytes().hex()
 
 

@@ -20,7 +20,9 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import config
+from numba.core import cgutils, config, types
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array
 
 from mrfbayes.kernels.base.compiled import SharedCache
 
@@ -165,3 +167,43 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     if directory is not None:
         dispatcher._cache = SharedCache(function, directory)  # what ``enable_caching`` does, with our own cache
     return dispatcher
+
+
+def without_refcount(view):
+    """``view`` (an array, or a tuple of arrays, tuples and numbers) without owners; without the JIT, itself.
+
+    A compiled function counts a reference to every array that it is given, and gives it back when it returns: two
+    atomic operations an array, which a function called for every node pays every time, and which two threads that share
+    an array pay for each other as well. Here is nothing to count, so that LLVM removes the counting.
+
+    The result is valid as long as ``view`` is. So pass the **arguments** of a kernel, which its caller keeps, and
+    nothing else (tested): an array made in the kernel itself is freed after its last use, and a use of its twin without
+    a count is none.
+    """
+    return view
+
+
+@intrinsic
+def _drop_refcount(typing_context, view):
+    def generate(context, builder, signature, arguments):
+        return _without_owner(context, builder, signature.args[0], arguments[0])
+
+    return view(view), generate
+
+
+@overload(without_refcount)
+def _compiled_without_refcount(view):
+    return lambda view: _drop_refcount(view)
+
+
+def _without_owner(context, builder, kind, value):
+    if isinstance(kind, types.Array):
+        array = make_array(kind)(context, builder, value)
+        for name in ("meminfo", "parent"):
+            setattr(array, name, cgutils.get_null_value(getattr(array, name).type))
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        kinds = kind.types  # type: ignore[attr-defined]
+        parts = [_without_owner(context, builder, kinds[k], builder.extract_value(value, k)) for k in range(len(kinds))]
+        return context.make_tuple(builder, kind, parts)
+    return value

@@ -1,8 +1,10 @@
-"""The sparse linear map between log-odds and lowered potentials, and other loops over vectors that kernels share."""
+"""Loops over vectors that kernels share: theta and log-odds, lowered potentials, small positive definite systems."""
 
 from __future__ import annotations
 
-from mrfbayes.kernels.base.fastmath import exp
+import math
+
+from mrfbayes.kernels.base.fastmath import exp, log, sigmoid
 from mrfbayes.kernels.base.jit import kernel
 
 
@@ -72,3 +74,75 @@ def choose(log_weights, n, u):
         index += 1
         reached += log_weights[index]
     return index, total
+
+
+@kernel
+def log_odds_into(offset, theta, out):
+    """``out`` (p,) = w of theta, for blocks that start at ``offset``."""
+    if theta.size == offset.size - 1:
+        for j in range(theta.size):
+            out[j] = log(theta[j] / (1.0 - theta[j]))
+        return
+    for block in range(offset.size - 1):
+        rest = 1.0
+        for j in range(offset[block], offset[block + 1]):
+            rest -= theta[j]
+        for j in range(offset[block], offset[block + 1]):
+            out[j] = log(theta[j] / rest)
+
+
+@kernel
+def theta_into(offset, log_odds, out):
+    """``out`` (p,) = theta of w, for blocks that start at ``offset``."""
+    if log_odds.size == offset.size - 1:
+        for j in range(log_odds.size):
+            out[j] = sigmoid(log_odds[j])
+        return
+    for block in range(offset.size - 1):
+        top = 0.0
+        for j in range(offset[block], offset[block + 1]):
+            top = max(top, log_odds[j])
+        total = exp(-top)
+        for j in range(offset[block], offset[block + 1]):
+            out[j] = exp(log_odds[j] - top)
+            total += out[j]
+        for j in range(offset[block], offset[block + 1]):
+            out[j] /= total
+
+
+@kernel
+def cholesky(matrix, n, least, out):
+    """Lower Cholesky factor of the leading (n, n) block, into ``out``, which may be ``matrix`` itself.
+
+    Reads the lower triangle only. Returns False, with ``out`` half done, where a pivot is not above ``least``.
+    """
+    for i in range(n):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= out[i, k] * out[j, k]
+            if i == j:
+                if not total > least:
+                    return False
+                out[i, i] = math.sqrt(total)
+            else:
+                out[i, j] = total / out[j, j]
+    return True
+
+
+@kernel
+def solve_lower(factor, x, n):
+    """Solve L y = x in place."""
+    for i in range(n):
+        for k in range(i):
+            x[i] -= factor[i, k] * x[k]
+        x[i] /= factor[i, i]
+
+
+@kernel
+def solve_upper(factor, x, n):
+    """Solve L' y = x in place."""
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            x[i] -= factor[k, i] * x[k]
+        x[i] /= factor[i, i]

@@ -14,9 +14,8 @@ import math
 import numpy as np
 
 from mrfbayes.kernels.base.bits import popcount
-from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.cholesky import cholesky, solve_lower, solve_upper
-from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.jit import kernel, without_refcount
+from mrfbayes.kernels.base.linear import cholesky, solve_lower, solve_upper
 from mrfbayes.kernels.base.random import normal
 
 LANES = 64  # particles whose P and (s - mean) P are held at once: one word
@@ -274,7 +273,7 @@ def _solve(matrix, right, count):
 @kernel
 def draw_scores(weight_offset, source, weight, residual, random_state, out):
     """One joint draw of all normal scores into ``out`` (p,)."""
-    random_state = borrow(random_state)
+    random_state = without_refcount(random_state)
     for j in range(out.size):
         total = residual[j] * normal(random_state)
         for k in range(weight_offset[j], weight_offset[j + 1]):
@@ -315,7 +314,12 @@ def block_cubes(green, weight, spread, members, offset, cubes):
     green: (2m, 2m) H of a window without its 2x2 diagonal; weight: (m,) derivative of tau by the log-odds; members:
     edges of the window, block after block (``offset``), with v, the rows of S, at the same places in ``spread``.
     """
-    green, weight, spread, members = borrow(green), borrow(weight), borrow(spread), borrow(members)
+    green, weight, spread, members = (
+        without_refcount(green),
+        without_refcount(weight),
+        without_refcount(spread),
+        without_refcount(members),
+    )
     largest = 0
     for j in range(cubes.size):
         largest = max(largest, offset[j + 1] - offset[j])

@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.jit import kernel, without_refcount
 from mrfbayes.kernels.base.polygamma import inverse_trigamma, polygammas
 from mrfbayes.kernels.base.random import fill_normal
 
@@ -125,7 +124,7 @@ def theta_into(offset, log_odds, out):
 @kernel
 def draw_rows(copula, random_state, log_odds):
     """Fill ``log_odds`` (rows, p) with independent draws of w."""
-    copula, random_state, log_odds = borrow((copula, random_state, log_odds))
+    copula, random_state, log_odds = without_refcount((copula, random_state, log_odds))
     p = log_odds.shape[1]
     normals, scores = np.empty(p), np.empty(p)
     for i in range(log_odds.shape[0]):

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import log
-from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import exp_from_top
+from mrfbayes.kernels.base.jit import kernel, without_refcount
+from mrfbayes.kernels.base.linear import copy_into, exp_from_top
 from mrfbayes.kernels.base.random import uniform
 
 
@@ -88,8 +87,7 @@ def _fold(clumps, u, size, values, work, cells):
                 cells[clumps.terms[t, 0] + a * clumps.terms[t, 1]] += total
             if clumps.pair_start[k] == clumps.pair_start[k + 1]:
                 continue
-            for y in range(size):
-                work[y] = values[a * size + y]
+            copy_into(work, values[a * size : (a + 1) * size])
             reach = size
             pair = clumps.pair_start[k + 1] - 1
             for before in range(k - first - 1, -1, -1):
@@ -126,7 +124,13 @@ def _normalise(values, size):
 @kernel
 def clamped_log_z(clumps, table, scratch):
     """Weighted sum of the clumps' log partition functions; ``scratch`` has twice the configurations of the largest."""
-    clumps, table, scratch = borrow((clumps, table, scratch))
+    return clamped_moments(clumps, table, scratch, scratch[:0])
+
+
+@kernel
+def clamped_moments(clumps, table, scratch, cells):
+    """`clamped_log_z`, and to ``cells``, unless it is empty, is added the weighted sum of all E[T]."""
+    clumps, table, scratch, cells = without_refcount((clumps, table, scratch, cells))
     most = scratch.size // 2
     values, work = scratch[:most], scratch[most:]
     result = 0.0
@@ -134,22 +138,10 @@ def clamped_log_z(clumps, table, scratch):
         size = spread(clumps, u, table, values, work)
         top, total = exp_from_top(values, size)
         result += clumps.weight[u] * (top + log(total))
-    return result
-
-
-@kernel
-def clamped_moments(clumps, table, scratch, cells):
-    """`clamped_log_z`, and to ``cells`` is added the weighted sum of all E[T]."""
-    clumps, table, scratch, cells = borrow((clumps, table, scratch, cells))
-    most = scratch.size // 2
-    values, work = scratch[:most], scratch[most:]
-    result = 0.0
-    for u in range(clumps.weight.size):
-        size = spread(clumps, u, table, values, work)
-        result += clumps.weight[u] * _normalise(values, size)
-        for y in range(size):
-            values[y] *= clumps.weight[u]
-        _fold(clumps, u, size, values, work, cells)
+        if cells.size:
+            for y in range(size):
+                values[y] = values[y] / total * clumps.weight[u]
+            _fold(clumps, u, size, values, work, cells)
     return result
 
 
@@ -159,14 +151,10 @@ def clamped_series(clumps, table, directions, scratch, out):
 
     ``scratch`` has four times the configurations of the largest clump.
     """
-    clumps, table, directions, scratch, out = borrow((clumps, table, directions, scratch, out))
+    clumps, table, directions, scratch, out = without_refcount((clumps, table, directions, scratch, out))
     most = scratch.size // 4
-    weights, values, along, work = (
-        scratch[:most],
-        scratch[most : 2 * most],
-        scratch[2 * most : 3 * most],
-        scratch[3 * most :],
-    )
+    part = scratch[: 4 * most].reshape((4, most))
+    weights, values, along, work = part[0], part[1], part[2], part[3]
     for u in range(clumps.weight.size):
         size = spread(clumps, u, table, weights, work)
         _normalise(weights, size)
@@ -194,12 +182,10 @@ def clump_projections(clumps, u, table, directions, scratch, probability, out):
     values, work = scratch[:most], scratch[most:]
     size = spread(clumps, u, table, values, work)
     _normalise(values, size)
-    for y in range(size):
-        probability[y] = values[y]
+    copy_into(probability, values[:size])
     for k in range(directions.shape[0]):
         spread(clumps, u, directions[k], values, work)
-        for y in range(size):
-            out[k, y] = values[y]
+        copy_into(out[k], values[:size])
 
 
 @kernel
@@ -218,14 +204,13 @@ def clamped_sampled(clumps, table, random_state, scratch, cells):
 
     ``scratch`` has three times the configurations of the largest clump.
     """
-    clumps, table, random_state, scratch, cells = borrow((clumps, table, random_state, scratch, cells))
+    clumps, table, random_state, scratch, cells = without_refcount((clumps, table, random_state, scratch, cells))
     most = scratch.size // 3
     values, hits, work = scratch[:most], scratch[most : 2 * most], scratch[2 * most :]
     for u in range(clumps.weight.size):
         size = spread(clumps, u, table, values, work)
         _normalise(values, size)
-        for y in range(size):
-            hits[y] = 0.0
+        hits[:size] = 0.0
         for _ in range(int(clumps.weight[u])):
             y = _pick(values, size, random_state)
             hits[y] += 1.0

@@ -11,6 +11,15 @@ after the forward pass can overflow, and what underflows there is a probability 
 Potentials are logs: ``node_table`` and ``edge_table``, flat. Factors are scaled to at most one, messages to a mean
 cell of one, and the scales are summed as logs. How small a cell can be is bounded by the couplings that cross the
 message's border; where it might be too small for a double the same steps run on logs (`forward_logs`).
+
+**Series.** Along potentials + t * direction, log messages have series :math:`\ell_0 + \ell_1 t + \ell_2 t^2`. With q
+the conditional of a step, :math:`J_1, J_2` the summed series of all that meets there and :math:`\delta = J_1 - \ell_1`,
+
+.. math:: \ell_1 = \sum_x q\,J_1, \qquad \ell_2 = \sum_x q\,(J_2 + \tfrac12 \delta^2),
+
+and the conditional itself goes as :math:`q\,(1 + \delta\,t + (J_2 - \ell_2 + \tfrac12 \delta^2)\,t^2)`. Everything is
+a sum of numbers of ordinary size: no scaling is needed. With T the cells' indicators and v the direction, the results
+are E[T], its first derivative Cov[T, v.T] and its second derivative, the third cumulant of (T, v.T, v.T).
 """
 
 from __future__ import annotations
@@ -19,8 +28,8 @@ import math
 
 import numpy as np
 
-from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.jit import kernel, without_refcount
+from mrfbayes.kernels.base.random import uniform
 from mrfbayes.kernels.exact.graph_logs import edge_cells, forward_logs
 from mrfbayes.kernels.exact.graph_steps import (
     RELAXED,
@@ -28,11 +37,15 @@ from mrfbayes.kernels.exact.graph_steps import (
     add_to_message,
     divide_into,
     fill,
+    first_mean,
     join_message,
+    multiply,
     repeat,
     scale,
     scaled_copy,
+    second_mean,
     spread_mass,
+    subtract,
     total,
 )
 
@@ -150,7 +163,7 @@ def _edge_rows(plan, step, is_high, size, s, weights, rows):
 @kernel
 def _forward(plan, node_table, edge_table, joint, s):
     """``s`` holds messages, weights of nodes and edges, and rows per state: edge products (low, high), products."""
-    plan = borrow(plan)
+    plan = without_refcount(plan)
     lookup = plan.lookup
     node_weights = plan.n_message
     edge_weights = node_weights + plan.node_offset[-1]
@@ -195,7 +208,7 @@ def elimination_backward(plan, joint, slope, result, s):
     behind it. The marginal of a step's scope arrives in the place of its message; times the conditional it is the
     marginal of scope and variable, which is summed into the scopes of the steps that sent messages.
     """
-    plan = borrow(plan)
+    plan = without_refcount(plan)
     lookup, order = plan.lookup, slope.shape[0]
     low_rows = (order + 1) * plan.n_message
     rows = low_rows + plan.n_row
@@ -247,3 +260,113 @@ def _read_marginals(plan, step, s, low_rows, high_rows, mean):
                 for block in range(other * stride, size, stride * others):
                     whole += total(s, rows + x * size + block, stride)
                 mean[plan.node_offset[-1] + cell + other * jump] = whole
+
+
+SAMPLE_BLOCK = 512  # samples in flight: a column of each variable stays in the cache
+
+
+@kernel
+def elimination_sample(plan, joint, random_state, x):
+    """Fill ``x`` (n, d) uint8 with independent draws, given the conditionals left by `elimination_forward`."""
+    n, n_nodes = x.shape
+    column = np.empty((n_nodes, SAMPLE_BLOCK), dtype=np.uint8)
+    cell = np.empty(SAMPLE_BLOCK, dtype=np.int64)
+    for start in range(0, n, SAMPLE_BLOCK):
+        size = min(SAMPLE_BLOCK, n - start)
+        for at in range(n_nodes - 1, -1, -1):
+            step = plan.steps[at]
+            cell[:] = step.joint
+            for k in range(step.scope, step.scope_stop):
+                given, stride = column[plan.scope[k].variable], plan.scope[k].stride
+                for i in range(size):
+                    cell[i] += stride * given[i]
+            drawn = column[step.variable]
+            for i in range(size):
+                left = uniform(random_state)
+                value = 0
+                # The last state takes what rounding leaves over.
+                while value < step.states - 1 and left >= joint[cell[i] + value * step.cells]:
+                    left -= joint[cell[i] + value * step.cells]
+                    value += 1
+                drawn[i] = value
+        for i in range(size):
+            for v in range(n_nodes):
+                x[start + i, v] = column[v, i]
+
+
+@kernel
+def elimination_taylor(plan, joint, directions, slope, results, scratch):
+    """Marginals and their derivatives along each of k directions.
+
+    Parameters
+    ----------
+    joint : conditionals left by `elimination_forward` at the potentials
+    directions : (k, n) changes of the node tables, then of the edge tables
+    slope : (order, plan.n_joint) work space; its first axis says how many derivatives are wanted, 1 or 2
+    results : (k, order + 1, n) marginals, first derivative, second derivative; nodes, then edges
+    scratch : `taylor_scratch` cells
+    """
+    for k in range(directions.shape[0]):
+        _series_forward(plan, joint, directions[k], slope, scratch)
+        elimination_backward(plan, joint, slope, results[k], scratch)
+        if slope.shape[0] > 1:
+            scale(results[k, 2], 0, results.shape[2], 2.0)  # from coefficient to derivative
+
+
+@kernel
+def _edge_sums(plan, step, is_high, size, direction, s, rows):
+    """Sums of the step's edge directions at each low (or high) part of the scope, one row of ``size`` a state."""
+    fill(s, rows, step.states * size, 0.0)
+    for k in range(step.edge, step.edge_stop):
+        edge = plan.edges[k]
+        if edge.is_high != is_high:
+            continue
+        stride, others = edge.axis_stride, edge.other_states
+        for x in range(step.states):
+            cell, jump = edge_cells(plan.edge_offset, edge, x)
+            for other in range(others):
+                amount = direction[plan.node_offset[-1] + cell + other * jump]
+                if amount != 0.0:
+                    for block in range(other * stride, size, stride * others):
+                        for i in range(rows + x * size + block, rows + x * size + block + stride):
+                            s[i] += amount
+
+
+@kernel
+def _series_forward(plan, joint, direction, slope, s):
+    """Leaves the first and second coefficients of every step's conditional in ``slope``."""
+    order, lookup = slope.shape[0], plan.lookup
+    low_rows = 2 * plan.n_message
+    sums = low_rows + plan.n_row
+    high_rows = sums + plan.n_row
+    for step in plan.steps:
+        states, n_low, n_high = step.states, step.n_low, step.n_high
+        own = plan.node_offset[step.variable]
+        _edge_sums(plan, step, 0, n_low, direction, s, low_rows)
+        _edge_sums(plan, step, 1, n_high, direction, s, high_rows)
+        for c in range(order):
+            messages = c * plan.n_message  # first, then second coefficients
+            fill(s, messages + step.message, step.cells, 0.0)
+            if c:
+                fill(s, low_rows, states * n_low, 0.0)
+            for known in range(step.n_known):
+                rows = low_rows
+                for k in range(step.child, step.child_stop):
+                    child = plan.children[k]
+                    base = messages + plan.steps[child.step].message + lookup[child.high_index + known]
+                    join_message(s, rows, sums, n_low, states, base, child, lookup, True)
+                    rows = sums
+                for high in range(known, n_high, step.n_known):
+                    mean = messages + step.message + high * n_low
+                    start = step.joint + high * n_low
+                    for x in range(states):
+                        row, at = rows + x * n_low, start + x * step.cells
+                        if c == 0:
+                            shift = direction[own + x] + s[high_rows + x * n_high + high]
+                            first_mean(s, row, n_low, shift, joint, at, slope[0], mean)
+                        else:
+                            second_mean(s, row, n_low, joint, at, slope[0], slope[1], mean)
+                    for x in range(states):
+                        subtract(s, mean, n_low, slope[c], start + x * step.cells)
+        for c in range(order):
+            multiply(slope[c], joint, step.joint, states * step.cells)

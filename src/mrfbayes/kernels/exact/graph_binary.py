@@ -10,8 +10,7 @@ import math
 
 import numpy as np
 
-from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.jit import kernel, without_refcount
 from mrfbayes.kernels.exact.graph import is_past_safe_range
 from mrfbayes.kernels.exact.graph_logs import forward_logs
 from mrfbayes.kernels.exact.graph_steps import RELAXED, join_message, scale
@@ -20,7 +19,7 @@ from mrfbayes.kernels.exact.graph_steps import RELAXED, join_message, scale
 @kernel
 def elimination_log_z_binary(plan, field, coupling, scratch):
     """Log Z of a binary field; ``scratch`` has `log_z_scratch` cells."""
-    plan = borrow(plan)
+    plan = without_refcount(plan)
     if _needs_logs(plan, field, coupling, scratch):
         n_node_cells = 2 * field.size
         n_cells = n_node_cells + 4 * coupling.size

@@ -16,7 +16,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.random import next_word, sfc64, uniform
-from mrfbayes.kernels.exact.grid_moments import COIN, block_offsets, coin_weights, forward_again, forward_pass
+from mrfbayes.kernels.exact.grid import COIN, block_offsets, coin_weights, forward_again, forward_pass
 
 # A probability p is kept as the double 1 + p < 2: less the bits of 1.0, its bits are p in units of 2^-52.
 BITS_OF_ONE = np.uint64(0x3FF0000000000000)

@@ -8,8 +8,7 @@ among kept half-edges, \bar G R T between kept and shared ones, and T H T among 
 
 from __future__ import annotations
 
-from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.jit import kernel, without_refcount
 from mrfbayes.kernels.exact.planar_inside import child_places, fetch, right_child, shared_tau
 from mrfbayes.kernels.exact.planar_merge import add_series_product, clear, scale, shared_inverse
 
@@ -150,7 +149,13 @@ def gradient(tree, buffers, tau, slope, ends, orders):
     slope: (n m,), the terms of a series one behind the other, each in the order of ``tree.cut``; ends: (2m,),
     `compare_ends` of every half-edge.
     """
-    tree, buffers, tau, slope, ends = borrow(tree), borrow(buffers), borrow(tau), borrow(slope), borrow(ends)
+    tree, buffers, tau, slope, ends = (
+        without_refcount(tree),
+        without_refcount(buffers),
+        without_refcount(tau),
+        without_refcount(slope),
+        without_refcount(ends),
+    )
     for region in range(tree.n_within.size):
         if tree.vertex[region] >= 0:
             continue

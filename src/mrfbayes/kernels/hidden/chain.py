@@ -17,7 +17,7 @@ from mrfbayes.kernels.hidden.emissions import (
     draw_gaussian,
     fill_log_likelihood,
 )
-from mrfbayes.kernels.particles.potts import count_agreements, gibbs_sweep, make_clusters
+from mrfbayes.kernels.particles.cluster import count_agreements, gibbs_sweep, make_clusters
 
 
 class HiddenView(NamedTuple):

@@ -17,15 +17,13 @@ from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
 from mrfbayes.kernels.base.random import below, next_word
-from mrfbayes.kernels.exact.graph import elimination_forward
+from mrfbayes.kernels.exact.graph import elimination_forward, elimination_sample
 from mrfbayes.kernels.exact.graph_binary import binary_tables
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan
-from mrfbayes.kernels.exact.graph_sample import elimination_sample
 from mrfbayes.kernels.exact.grid import GridLayout
 from mrfbayes.kernels.exact.grid_sample import transfer_sample_words
 from mrfbayes.kernels.particles.bitgibbs import BitView, bit_sweep
-from mrfbayes.kernels.particles.gibbs import SpinView, spin_sweep
-from mrfbayes.kernels.particles.gibbs_tables import TableView, table_sweep
+from mrfbayes.kernels.particles.gibbs import SpinView, TableView, spin_sweep, table_sweep
 
 _U1 = np.uint64(1)
 

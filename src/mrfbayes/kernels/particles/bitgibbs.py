@@ -30,14 +30,13 @@ import numpy as np
 
 from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.bits import spread_digits
-from mrfbayes.kernels.base.borrowed import borrow
 from mrfbayes.kernels.base.fastmath import exp, sigmoid
-from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.jit import kernel, without_refcount
 from mrfbayes.kernels.base.linear import largest_size
-from mrfbayes.kernels.base.planes import ROW_WORDS
 from mrfbayes.kernels.base.random import next_word
 from mrfbayes.kernels.particles.bitgibbs_block import (
     DIGITS,
+    ROW_WORDS,
     WORK_WORDS,
     count_node,
     start_block,
@@ -142,7 +141,7 @@ def _write_codes(view, node, n_patterns, probabilities):
 @kernel
 def set_thresholds(view):
     """Thresholds and their digits from ``view.field`` and ``view.coupling``."""
-    view = borrow(view)
+    view = without_refcount(view)
     coupling, field, odds = view.coupling, view.field, view.odds
     n_edges, n_nodes = coupling.size, field.size
     for e in range(n_edges):
@@ -179,19 +178,14 @@ def block_streams(random_state, n, size):
 def _lanes_of(start, real, n_particles, lanes):
     """Particles of words start .. start + real that exist: the last word may be partly filled."""
     for i in range(real):
-        filled = n_particles - 64 * (start + i)
-        if filled >= 64:
-            lanes[i] = _ALL
-        elif filled <= 0:
-            lanes[i] = _U0
-        else:
-            lanes[i] = (_U1 << np.uint64(filled)) - _U1
+        filled = min(n_particles - 64 * (start + i), 64)
+        lanes[i] = _ALL >> np.uint64(64 - filled) if filled > 0 else _U0
 
 
 @kernel
 def _sweep_block(view, flat, n_words, start, real, n_sweeps, work, state, counts):
     """Sweeps of one block of particles, words ``start`` .. of every node; ``work`` has been started."""
-    view, flat, work, state, counts = borrow((view, flat, work, state, counts))
+    view, flat, work, state, counts = without_refcount((view, flat, work, state, counts))
     counting = counts.patterns.size > 0
     for _ in range(n_sweeps):
         for node in range(view.field.size):
@@ -242,7 +236,7 @@ def expected_counts(view, counts, agreements, ones):
     An edge is seen from both of its ends; the two are averaged. Without fields E[x] is exactly one half: both a
     particle and its mirror image are counted.
     """
-    view, counts = borrow((view, counts))
+    view, counts = without_refcount((view, counts))
     agreements[:] = 0.0
     excess = np.empty(1 << MAX_DEGREE)  # expected ones less expected zeros, by pattern
     for node in range(view.field.size):

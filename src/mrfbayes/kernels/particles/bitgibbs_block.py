@@ -1,4 +1,10 @@
-"""One node, one block of particles: the inner loops of the bit-sliced sampler (`kernels.particles.bitgibbs`)."""
+"""One node, one block of particles: the inner loops of the bit-sliced sampler (`kernels.particles.bitgibbs`).
+
+Rows are 16 words of one array at constant offsets, so that LLVM can tell that they do not overlap and vectorises every
+loop. Row f < 16 holds Boolean function f of two variables: it is one at pattern q of them where bit q of f is. From row
+``plane`` on come one-hot planes of K, the number of tosses of a fair coin up to the first head; after them one row of
+the particles with K beyond the planes, and three rows with the states of one SFC64 generator per word.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +12,16 @@ import numpy as np
 
 from mrfbayes.kernels.base.bits import popcount
 from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.planes import ROW_WORDS, choose_rows, combine_planes, fill_planes, store_functions
-from mrfbayes.kernels.base.random import next_word
+from mrfbayes.kernels.base.random import next_word, sfc64
 
+ROW_WORDS = 16  # 1,024 particles: four AVX2 registers; LLVM unrolls shorter loops instead of vectorising them
 PLANES = 12
 DIGITS = 53
 
 _U0, _U1, _U4 = (np.uint64(k) for k in (0, 1, 4))
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ROW, _ALL = np.uint64(ROW_WORDS), np.uint64(0xFFFFFFFFFFFFFFFF)
 
-# Rows of the work space of a block (`mrfbayes.kernels.base.planes`); the two variables are the first two pattern bits.
+# Rows of the work space of a block; the two variables are the first two pattern bits.
 _RESULT = np.uint64(16 * 16)  # 16 rows: one per accumulator
 _PLANE = np.uint64(16 * 32)  # PLANES rows
 _OPEN = np.uint64(16 * 44)
@@ -26,6 +32,74 @@ _LANES = np.uint64(16 * 53)  # particles that count
 _SELECT = np.uint64(16 * 54)
 _COUNTER = np.uint64(16 * 55)
 WORK_WORDS = 16 * 55 + 1
+
+
+@kernel(inline="always")
+def fill_planes(work, plane, n_planes, counter):
+    """One-hot planes [K = b], b = 1..n_planes, from fresh words; the particles, over all words, that are still open."""
+    undecided_row = plane + _ROW * np.uint64(n_planes)
+    stream_a = undecided_row + _ROW
+    stream_b = stream_a + _ROW
+    stream_c = stream_b + _ROW
+    remaining = _U0
+    for i in range(ROW_WORDS):
+        w = np.uint64(i)
+        a, b, c = work[w + stream_a], work[w + stream_b], work[w + stream_c]
+        undecided = _ALL
+        step = counter
+        for k in range(n_planes):
+            word, a, b, c = sfc64(a, b, c, step)
+            step += _U1
+            work[w + plane + np.uint64(ROW_WORDS * k)] = undecided & word
+            undecided &= ~word
+        work[w + stream_a] = a
+        work[w + stream_b] = b
+        work[w + stream_c] = c
+        work[w + undecided_row] = undecided
+        remaining |= undecided
+    return remaining
+
+
+@kernel(forceinline=True)
+def store_functions(work, w, y0, y1):
+    """Word w of all functions of two variables but for the constant ones, which stay."""
+    either, both, differ = y0 | y1, y0 & y1, y0 ^ y1
+    work[w + np.uint64(16 * 1)] = ~either
+    work[w + np.uint64(16 * 2)] = y0 & ~y1
+    work[w + np.uint64(16 * 3)] = ~y1
+    work[w + np.uint64(16 * 4)] = y1 & ~y0
+    work[w + np.uint64(16 * 5)] = ~y0
+    work[w + np.uint64(16 * 6)] = differ
+    work[w + np.uint64(16 * 7)] = ~both
+    work[w + np.uint64(16 * 8)] = both
+    work[w + np.uint64(16 * 9)] = ~differ
+    work[w + np.uint64(16 * 10)] = y0
+    work[w + np.uint64(16 * 11)] = y0 | ~y1
+    work[w + np.uint64(16 * 12)] = y1
+    work[w + np.uint64(16 * 13)] = y1 | ~y0
+    work[w + np.uint64(16 * 14)] = either
+
+
+@kernel(inline="always")
+def combine_planes(work, plane, n_planes, code, row):
+    """Row <- union over planes of [K = b] and the function whose ones are digit b of this code's four thresholds."""
+    mask = np.uint64(15 * 16)  # also tells LLVM how far the offset can reach
+    for i in range(ROW_WORDS):
+        w = np.uint64(i)
+        bits = _U0
+        for k in range(n_planes):
+            function = (code >> np.uint64(56 - 4 * k)) & mask
+            bits |= work[w + plane + np.uint64(ROW_WORDS * k)] & work[w + function]
+        work[w + row] = bits
+
+
+@kernel(forceinline=True)
+def choose_rows(work, variable, low, high):
+    """Row ``low`` <- row ``high`` where row ``variable`` is one."""
+    for i in range(ROW_WORDS):
+        w = np.uint64(i)
+        bits = work[w + low]
+        work[w + low] = bits ^ (work[w + variable] & (bits ^ work[w + high]))
 
 
 @kernel(forceinline=True)
@@ -144,14 +218,10 @@ def count_node(view, node, work, counts):
     at = view.code_offset[node]
     n_codes = view.code_offset[node + 1] - at
     for a in range(n_codes):
-        flip = _U0 if a & 1 or n_codes == 1 else _ALL
-        if n_codes == 1:
-            for i in range(ROW_WORDS):
-                work[np.uint64(i) + _SELECT] = work[np.uint64(i) + _LANES]
-        else:
-            for i in range(ROW_WORDS):
-                w = np.uint64(i)
-                work[w + _SELECT] = work[w + _LANES] & (work[w + _PATTERN] ^ flip)
+        flip = _U0 if a & 1 else _ALL
+        for i in range(ROW_WORDS):  # with a single code the pattern bit is 0
+            w = np.uint64(i)
+            work[w + _SELECT] = work[w + _LANES] & (work[w + _PATTERN] ^ flip)
         bit = 1
         while (2 << bit) <= n_codes:
             flip = _U0 if (a >> bit) & 1 else _ALL

@@ -83,19 +83,14 @@ def coupled_sweeps(view, key, lower, upper, begin, end):
             fill_uniform(stream, uniform)
             row = LANES * node
             site_probabilities(view, node, lower, low)
-            if met:
-                for k in range(LANES):
-                    lower[row + k] = 1.0 if uniform[k] < low[k] else -1.0
-            else:
+            for k in range(LANES):
+                lower[row + k] = 1.0 if uniform[k] < low[k] else -1.0
+            if not met:
                 site_probabilities(view, node, upper, high)
                 for k in range(LANES):
-                    lower[row + k] = 1.0 if uniform[k] < low[k] else -1.0
                     # The maximum: rounding must not turn the order around.
                     upper[row + k] = 1.0 if uniform[k] < max(low[k], high[k]) else -1.0
-        if not met:
-            met = _are_equal(lower, upper)
-            if met:
-                upper[:] = lower
+        met = met or _are_equal(lower, upper)
     if met:
         upper[:] = lower
     return met

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mrfbayes.kernels.base.bits import popcount
-from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.jit import kernel, without_refcount
 
 CHUNK = 1024  # words of a product that are kept at a time: those of 100 variables stay in the second-level cache
 
@@ -67,7 +66,7 @@ def add_products(words, pair, node, first_nodes, out):
     node[i] is x_i. Only subsets of variables whose first is one of ``first_nodes`` are counted: an entry belongs to
     one subset, so threads with other first nodes write elsewhere.
     """
-    words, pair, node, first_nodes, out = borrow((words, pair, node, first_nodes, out))
+    words, pair, node, first_nodes, out = without_refcount((words, pair, node, first_nodes, out))
     d, n_words = words.shape
     # Rows that follow one another in memory, which is what makes the compiler count several words at once.
     width = -(-n_words // -(-n_words // CHUNK))

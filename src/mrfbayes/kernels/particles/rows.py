@@ -1,4 +1,4 @@
-"""Gibbs sweeps of chains that belong to groups, each group with a field of its own on the same graph."""
+"""Gibbs sweeps of rows: of chains whose groups have fields of their own, and over the missing cells of held rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.kernels.base.fastmath import exp
-from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import choose
+from mrfbayes.kernels.base.jit import kernel, without_refcount
+from mrfbayes.kernels.base.linear import choose, dot
 from mrfbayes.kernels.base.random import uniform
 
 
@@ -104,3 +104,54 @@ def _sweep_tables(view, potential, x, counting, sums, state, weights):
                 b = x[view.neighbour[position]]
                 for a in range(states):
                     sums[_cell(view, position, states, a, b)] += 0.5 * weights[a]
+
+
+class MissingNodes(NamedTuple):
+    """Missing nodes of each row: ``node[start[r]:start[r + 1]]``; ``states`` (d,) of every node."""
+
+    start: np.ndarray
+    node: np.ndarray
+    states: np.ndarray
+
+
+@kernel
+def _agreeing(coupling, row, weights, states):
+    """``weights``[a] += sum of the couplings to nodes in state a."""
+    for j in range(row.size):
+        a = int(row[j])
+        if a < states:
+            weights[a] += coupling[j]
+
+
+@kernel
+def complete_rows(x, missing, coupling, level, is_product, n_sweeps, random_state, weights):
+    """``n_sweeps`` sweeps over the missing cells of ``x`` (rows, d) float64; ``level`` (d, R) is 0 at state 0."""
+    x, missing, coupling, level, random_state, weights = without_refcount(
+        (x, missing, coupling, level, random_state, weights)
+    )
+    for _ in range(n_sweeps):
+        for r in range(x.shape[0]):
+            row = x[r]
+            for h in range(missing.start[r], missing.start[r + 1]):
+                i = missing.node[h]
+                states = missing.states[i]
+                if is_product:
+                    pull = dot(coupling[i], row)
+                    for a in range(states):
+                        weights[a] = level[i, a] + a * pull
+                else:
+                    for a in range(states):
+                        weights[a] = level[i, a]
+                    _agreeing(coupling[i], row, weights, states)
+                row[i] = choose(weights, states, uniform(random_state))[0]
+
+
+@kernel
+def complete_by_tables(x, missing, view, potential, n_sweeps, random_state, weights):
+    """`complete_rows` for the potentials of a `mrfbayes.kernels.particles.rows.RowsView`."""
+    for _ in range(n_sweeps):
+        for r in range(x.shape[0]):
+            for h in range(missing.start[r], missing.start[r + 1]):
+                i = missing.node[h]
+                states = log_weights(view, potential, x[r], i, weights)
+                x[r, i] = choose(weights, states, uniform(random_state))[0]

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.cholesky import cholesky
 from mrfbayes.kernels.base.contracts import (
     log_likelihood,
     log_likelihood_gradient,
@@ -24,8 +22,8 @@ from mrfbayes.kernels.base.contracts import (
     log_ratio,
     on_accept,
 )
-from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import copy_into
+from mrfbayes.kernels.base.jit import kernel, without_refcount
+from mrfbayes.kernels.base.linear import cholesky, copy_into
 from mrfbayes.kernels.base.random import fill_normal, uniform
 from mrfbayes.kernels.calibration.copula import theta_into
 from mrfbayes.kernels.priors import is_inside, log_prior, log_prior_w
@@ -223,7 +221,7 @@ def finish_step(settings, state, current, accepted, acceptance, kept_draws):
 @kernel
 def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
     """``n_steps`` steps in theta of a method with a likelihood, as the paper has them; none evaluates the start."""
-    view, prior, settings, state, kept_draws = borrow((view, prior, settings, state, kept_draws))
+    view, prior, settings, state, kept_draws = without_refcount((view, prior, settings, state, kept_draws))
     counters, numbers = state.counters, state.numbers
     if math.isnan(numbers[LOG_TARGET]):
         numbers[LOG_LIKELIHOOD] = log_likelihood(view, state.theta)
@@ -252,7 +250,7 @@ def run_likelihood(view, prior, settings, state, kept_draws, n_steps):
 @kernel
 def run_walk(view, prior, settings, state, kept_draws, n_steps):
     """``n_steps`` steps in log-odds of a method with a likelihood; none at all evaluates the start."""
-    view, prior, settings, state, kept_draws = borrow((view, prior, settings, state, kept_draws))
+    view, prior, settings, state, kept_draws = without_refcount((view, prior, settings, state, kept_draws))
     counters, numbers = state.counters, state.numbers
     if math.isnan(numbers[LOG_TARGET]):
         numbers[LOG_LIKELIHOOD], log_prior_value = log_target(view, prior, state.log_odds, state.theta)
@@ -277,7 +275,7 @@ def run_walk(view, prior, settings, state, kept_draws, n_steps):
 @kernel
 def run_ratio(view, prior, settings, state, kept_draws, n_steps):
     """``n_steps`` steps of a method that estimates likelihood ratios and may carry particles in its view."""
-    view, prior, settings, state, kept_draws = borrow((view, prior, settings, state, kept_draws))
+    view, prior, settings, state, kept_draws = without_refcount((view, prior, settings, state, kept_draws))
     counters = state.counters
     if math.isnan(state.numbers[LOG_TARGET]):
         state.numbers[LOG_TARGET] = log_prior(prior, state.theta)

@@ -19,11 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.chart import theta_into
 from mrfbayes.kernels.base.contracts import log_likelihood_gradient
-from mrfbayes.kernels.base.jit import kernel
-from mrfbayes.kernels.base.linear import copy_into, dot
+from mrfbayes.kernels.base.jit import kernel, without_refcount
+from mrfbayes.kernels.base.linear import copy_into, dot, theta_into
 from mrfbayes.kernels.base.random import fill_normal, normal, uniform
 from mrfbayes.kernels.priors import log_prior_gradient
 from mrfbayes.kernels.run.chain import (
@@ -231,7 +229,7 @@ def evaluate_start(metric, prior, state, log_likelihood):
 @kernel
 def start_hmc(target, prior, state):
     """Evaluate the chain's position for a ``target`` (view, metric) whose view has a gradient."""
-    target, prior, state = borrow((target, prior, state))
+    target, prior, state = without_refcount((target, prior, state))
     view, metric = target
     to_log_odds(metric, state.position, state.log_odds)
     evaluate_start(metric, prior, state, log_likelihood_gradient(view, state.log_odds, state.gradient))
@@ -240,7 +238,7 @@ def start_hmc(target, prior, state):
 @kernel
 def run_hmc(target, prior, settings, state, kept_draws, n_steps):
     """``n_steps`` trajectories from where `start_hmc`, or the chunk before, left the chain."""
-    target, prior, settings, state, kept_draws = borrow((target, prior, settings, state, kept_draws))
+    target, prior, settings, state, kept_draws = without_refcount((target, prior, settings, state, kept_draws))
     view, metric = target
     for _ in range(n_steps):
         for _ in range(begin(metric, state)):

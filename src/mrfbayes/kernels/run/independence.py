@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.jit import kernel, without_refcount
 from mrfbayes.kernels.base.random import fill_normal, uniform
 from mrfbayes.kernels.calibration.copula import CopulaView, draw_log_odds
 from mrfbayes.kernels.run.chain import (
@@ -53,8 +52,8 @@ class IndependenceView(NamedTuple):
 @kernel
 def weighted_draws(target, copula, prior, random_state, log_odds, theta, log_values, log_weights):
     """Independent draws of w (k, p), also as theta, their log-likelihoods, and log likelihood times prior over q."""
-    target, copula, prior, random_state = borrow((target, copula, prior, random_state))
-    log_odds, theta = borrow((log_odds, theta))
+    target, copula, prior, random_state = without_refcount((target, copula, prior, random_state))
+    log_odds, theta = without_refcount((log_odds, theta))
     p = theta.shape[1]
     normals, scores = np.empty(p), np.empty(p)
     for i in range(theta.shape[0]):
@@ -95,7 +94,7 @@ def _add_weight(view, log_weight, theta):
 @kernel
 def decide(view, settings, state, proposals, log_values, log_weights, kept_draws):
     """Steps of independence Metropolis-Hastings through a batch of proposals: (w, theta), both (k, p)."""
-    view, settings, state, proposals, kept_draws = borrow((view, settings, state, proposals, kept_draws))
+    view, settings, state, proposals, kept_draws = without_refcount((view, settings, state, proposals, kept_draws))
     log_odds, theta = proposals
     counters, numbers = state.counters, state.numbers
     for i in range(log_weights.size):

@@ -14,9 +14,9 @@ import math
 
 import numpy as np
 
-from mrfbayes.kernels.base.cholesky import solve_lower, solve_upper
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import copy_into, largest_size, solve_lower, solve_upper
 from mrfbayes.kernels.base.random import normal, uniform
 from mrfbayes.kernels.priors import EXCHANGEABLE, exchangeable_precision
 from mrfbayes.kernels.structure.line import (
@@ -71,18 +71,14 @@ def _slab_precision(view, c, first, a, b):
 @kernel
 def _potential(view, first, size, begin, group, n_cells, at, out):
     """Log of what the cells are multiplied by when the edge's coordinates move by ``at``; its largest entry."""
-    for k in range(n_cells):
-        out[k] = 0.0
+    out[:n_cells] = 0.0
     for d in range(at.size):
         amount = view.rate[group, begin + d // size] * at[d]
         if amount != 0.0:
             step = view.layout[first + d % size, EDGE_STEP]
             for k in range(n_cells):
                 out[k] += amount * view.number[step + k]
-    top = out[0]
-    for k in range(1, n_cells):
-        top = max(top, out[k])
-    return top
+    return out[:n_cells].max()
 
 
 @kernel
@@ -97,8 +93,7 @@ def _slopes(view, state, line, edge, begin, n_cells, at, gradient, information):
     for d in range(at.size):
         c, a = begin + d // size, d % size
         gradient[d] = view.total[c, first + a]
-        for other in range(at.size):
-            information[d, other] = 0.0
+        information[d, :] = 0.0
         for b in range(size):
             precision = _slab_precision(view, c, first, a, b)
             place = d - a + b
@@ -134,7 +129,7 @@ def _slopes(view, state, line, edge, begin, n_cells, at, gradient, information):
 def _cholesky(matrix):
     """Lower Cholesky factor in place, of a matrix known to be positive definite; half the log of its determinant.
 
-    Unlike `mrfbayes.kernels.base.cholesky` it never fails: pivots that rounding has taken are raised.
+    Unlike `mrfbayes.kernels.base.linear` it never fails: pivots that rounding has taken are raised.
     """
     k, half = matrix.shape[0], 0.0
     for a in range(k):
@@ -162,8 +157,7 @@ def _node_terms(view, state, line, edge, begin, move):
                 continue
             term = line.term[1 + which]
             term[KIND], term[SIZE] = view.node_prior[c, node, 0], own
-            for k in range(wide):
-                term[VALUES + k] = view.node_prior[c, node, 1 + k]
+            copy_into(term[VALUES:], view.node_prior[c, node, 1:])
             for k in range(own):
                 place = state.w[c, view.node[node, OWN] + k]
                 for a in range(size):
@@ -206,8 +200,7 @@ def _propose(view, state, line, edge, begin, mode, factor, moves):
     for d in range(width):
         moves[0, d] = -state.w[begin + d // size, first + d % size]
     if was_there:
-        for d in range(width):
-            moves[1, d] = 0.0
+        moves[1, :] = 0.0
         count = 2
     for _ in range(JOINT_POINTS):
         if uniform(state.random) < 0.5:
@@ -235,9 +228,7 @@ def _find_mode(view, state, line, edge, begin, n_cells, mode, gradient, factor):
         half = _cholesky(factor)
         solve_lower(factor, gradient, width)
         solve_upper(factor, gradient, width)
-        length = 0.0
-        for d in range(width):
-            length = max(length, abs(gradient[d]))
+        length = largest_size(gradient)
         for d in range(width):
             mode[d] += gradient[d] * min(1.0, 2.0 / max(length, 1e-300))
         if length < 0.05:
@@ -285,9 +276,7 @@ def move_joint(view, state, line, tables, edge, keeps):
     count, n_atoms = _propose(view, state, line, edge, begin, mode, factor, moves)
     _log_weights(view, state, line, edge, begin, n_cells, mode, factor, half, moves, count)
     heights = line.grid[1]
-    best = heights[0]
-    for i in range(1, count):
-        best = max(best, heights[i])
+    best = heights[:count].max()
     atoms, total = n_atoms * exp(heights[0] - best), 0.0
     for i in range(1, count):
         heights[i] = exp(heights[i] - best)
@@ -318,8 +307,8 @@ def move_joint(view, state, line, tables, edge, keeps):
         x = moves[chosen, d]
         if x != 0.0:
             set_line(view, state, line, parameter, c)
-            for k in range(n_cells):
-                line.step[0, k] = view.number[view.layout[parameter, EDGE_STEP] + k]
+            step = view.layout[parameter, EDGE_STEP]
+            copy_into(line.step[0], view.number[step : step + n_cells])
             state.numbers[SEARCH_LOG_LIKELIHOOD] += x * view.total[c, parameter]
             follow(view, state, line, tables, parameter, c, x)
     for d in range(width):
@@ -337,8 +326,7 @@ def _set_cells(view, line, tables, parameter):
     ``line.least``.
     """
     index = view.layout[parameter]
-    for k in range(index[FIRST] * index[SECOND]):
-        line.step[0, k] = view.number[index[EDGE_STEP] + k]
+    copy_into(line.step[0], view.number[index[EDGE_STEP] : index[EDGE_STEP] + index[FIRST] * index[SECOND]])
     for group in range(tables.shape[0]):
         table, cells = tables[group], line.weight[group]
         pair_marginal(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], cells)

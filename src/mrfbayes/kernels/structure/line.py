@@ -22,6 +22,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.fastmath import exp, log, log1p_exp
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import largest_size
 from mrfbayes.kernels.base.random import uniform
 from mrfbayes.kernels.priors import CAUCHY, EXCHANGEABLE, NORMAL, exchangeable_precision
 
@@ -99,8 +100,7 @@ def _add_coin(kind, a, b, place, direction, x, out):
 def _add_die(term, size, wide, x, out, mass):
     """Add the log density of a block of several log-odds with a Dirichlet prior on its weights."""
     pseudo = term[VALUES + size]
-    for i in range(x.size):
-        mass[i] = 1.0
+    mass[:] = 1.0
     for k in range(size):
         value, place, direction = term[VALUES + k], term[VALUES + wide + k], term[VALUES + 2 * wide + k]
         pseudo += value
@@ -153,8 +153,7 @@ def add_log_growth(weight, step, n_cells, rate, n, x, out, mass):
     for k in range(1, n_cells):
         low, high = min(low, step[k]), max(high, step[k])
     low, high = rate * low, rate * high
-    for i in range(x.size):
-        mass[i] = 0.0
+    mass[:] = 0.0
     for k in range(n_cells):
         t, u = weight[k], rate * step[k]
         for i in range(x.size):
@@ -227,9 +226,7 @@ def likelihood_slopes(weight, step, n_cells, scaled):
 @kernel
 def _find_centre(line, n_cells, total_count, x):
     """A point near the mode, searched from x, and the standard deviation there."""
-    largest = 1e-12
-    for k in range(n_cells):
-        largest = max(largest, abs(line.step[0, k]))
+    largest = max(1e-12, largest_size(line.step[0, :n_cells]))
     curvature = 1.0
     for _ in range(NEWTON_STEPS):
         slope, curvature = total_count, 1e-12
@@ -274,20 +271,12 @@ def _place(grid, centre, sd, begin, end, growth):
 
 
 @kernel
-def _best(heights, count):
-    best = heights[0]
-    for i in range(1, count):
-        best = max(best, heights[i])
-    return best
-
-
-@kernel
 def _fill_grid(line, n_cells, total_count, centre, sd, offset):
     """All points that matter, with their log heights; how many there are."""
     start = exp(SPACING * (offset - MIDDLE_POINTS // 2))
     _place(line.grid, centre, sd, 0, MIDDLE_POINTS, start)
     _fill(line, n_cells, total_count, 0, 0, MIDDLE_POINTS)
-    count, best = MIDDLE_POINTS, _best(line.grid[1], MIDDLE_POINTS)
+    count, best = MIDDLE_POINTS, line.grid[1, :MIDDLE_POINTS].max()
     for side in range(2):
         last = MIDDLE_POINTS - 1 if side == 0 else 0
         growth = start * math.exp(SPACING * MIDDLE_POINTS) if side == 0 else start * math.exp(-SPACING * MORE)
@@ -299,7 +288,7 @@ def _fill_grid(line, n_cells, total_count, centre, sd, offset):
             last = count + MORE - 1 if side == 0 else count
             growth *= math.exp(SPACING * MORE) if side == 0 else math.exp(-SPACING * MORE)
             count += MORE
-            best = max(best, _best(line.grid[1, count - MORE :], MORE))
+            best = max(best, line.grid[1, count - MORE : count].max())
     return count, best
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from mrfbayes.kernels.base.fastmath import exp
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import copy_into
 from mrfbayes.kernels.structure.line import (
     ABSENT,
     KIND,
@@ -101,19 +102,7 @@ class KeptSweeps(NamedTuple):
 @kernel(fastmath={"reassoc", "contract"})
 def pair_marginal(table, before, first, between, second, after, out):
     """Sum a table (before, first, between, second, after) to the (first, second) cells ``out``."""
-    for k in range(first * second):
-        out[k] = 0.0
-    if after == 1 and second == 2:
-        for h in range(before):
-            for a in range(first):
-                start = (h * first + a) * between * 2
-                zero, one = 0.0, 0.0
-                for m in range(between):
-                    zero += table[start + 2 * m]
-                    one += table[start + 2 * m + 1]
-                out[2 * a] += zero
-                out[2 * a + 1] += one
-        return
+    out[: first * second] = 0.0
     if after == 1:
         for h in range(before):
             for a in range(first):
@@ -139,15 +128,6 @@ def pair_marginal(table, before, first, between, second, after, out):
 @kernel
 def multiply_pair(table, before, first, between, second, after, factor):
     """Multiply the (first, second) cells of a table by ``factor``."""
-    if after == 1 and second == 2:
-        for h in range(before):
-            for a in range(first):
-                start = (h * first + a) * between * 2
-                zero, one = factor[2 * a], factor[2 * a + 1]
-                for m in range(between):
-                    table[start + 2 * m] *= zero
-                    table[start + 2 * m + 1] *= one
-        return
     if after == 1:
         for h in range(before):
             for a in range(first):
@@ -187,8 +167,7 @@ def set_line(view, state, line, parameter, c):
     edge = view.edge_of[parameter]
     first, own = (view.edge[edge, 0], view.edge[edge, 1]) if edge >= 0 else (parameter, 1)
     line.term[0, KIND], line.term[0, SIZE] = view.slab[c, parameter, 0], own
-    for k in range(min(wide, 3)):
-        line.term[0, VALUES + k] = view.slab[c, parameter, 1 + k]
+    copy_into(line.term[0, VALUES:], view.slab[c, parameter, 1 : 1 + min(wide, 3)])
     for k in range(own):
         line.term[0, VALUES + wide + k] = state.w[c, first + k]
         line.term[0, VALUES + 2 * wide + k] = 1.0 if first + k == parameter else 0.0
@@ -197,8 +176,8 @@ def set_line(view, state, line, parameter, c):
         size = view.node[node, N_OWN] if node >= 0 else 0
         line.term[1 + which, SIZE] = size
         line.term[1 + which, KIND] = view.node_prior[c, node, 0] if size > 0 else ABSENT
-        for k in range(wide if size > 0 else 0):
-            line.term[1 + which, VALUES + k] = view.node_prior[c, node, 1 + k]
+        if size > 0:
+            copy_into(line.term[1 + which, VALUES:], view.node_prior[c, node, 1:])
         for k in range(size):
             line.term[1 + which, VALUES + wide + k] = state.w[c, view.node[node, OWN] + k]
             line.term[1 + which, VALUES + 2 * wide + k] = -view.number[start + k]
@@ -259,20 +238,11 @@ def finish_sweep(state, keeps, n_thin, kept):
             for row in range(half):
                 for j in range(state.batches.shape[1]):
                     state.batches[row, j] = state.batches[2 * row, j] + state.batches[2 * row + 1, j]
-            for row in range(half, n_rows):
-                for j in range(state.batches.shape[1]):
-                    state.batches[row, j] = 0.0
+            state.batches[half:] = 0.0
             counters[BATCH_ROW] = half
             counters[BATCH_LENGTH] *= 2
-    done = 0
-    for size in range(state.sizes.size):
-        done += state.sizes[size]
-    if done % n_thin == 0:
+    if state.sizes.sum() % n_thin == 0:
         row = counters[KEPT_GRAPHS] - kept.first
-        j = 0
-        for coordinate in range(state.w.shape[0]):
-            for parameter in range(state.w.shape[1]):
-                kept.w[row, j] = state.w[coordinate, parameter]
-                j += 1
+        copy_into(kept.w[row], state.w.reshape(-1))
         kept.log_likelihood[row] = state.numbers[SEARCH_LOG_LIKELIHOOD]
         counters[KEPT_GRAPHS] += 1

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrfbayes.kernels.base.borrowed import borrow
-from mrfbayes.kernels.base.fastmath import exp, log
-from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.fastmath import log
+from mrfbayes.kernels.base.jit import kernel, without_refcount
+from mrfbayes.kernels.base.linear import copy_into, exp_from_top
 from mrfbayes.kernels.structure.joint import move_parameter
 from mrfbayes.kernels.structure.moves import (
     AFTER,
@@ -78,20 +78,14 @@ def _add_pair(table, before, first, between, second, after, amount):
 def block_weights(view, blocks, line, block, log_odds, table):
     """Weights of a block's own factors relative to the largest, and the log of the largest."""
     amount = line.step[1]
-    for k in range(table.size):
-        table[k] = 0.0
+    table[:] = 0.0
     for i in range(blocks.offset[block], blocks.offset[block + 1]):
         index, w = view.layout[blocks.parameter[i]], log_odds[blocks.parameter[i]]
         if w != 0.0:
             for k in range(index[FIRST] * index[SECOND]):
                 amount[k] = w * view.number[index[STATISTIC] + k]
             _add_pair(table, index[BEFORE], index[FIRST], index[BETWEEN], index[SECOND], index[AFTER], amount)
-    top = table[0]
-    for k in range(table.size):
-        top = max(top, table[k])
-    for k in range(table.size):
-        table[k] = exp(table[k] - top)
-    return top
+    return exp_from_top(table, table.size)[0]
 
 
 @kernel(fastmath={"reassoc"})
@@ -137,8 +131,7 @@ def _sum_weights(engine, group, block, table):
         pair_marginal(weight, s[0], s[1], s[2], s[3], s[4], table)
     else:
         code = engine.code[group, block]
-        for k in range(table.size):
-            table[k] = 0.0
+        table[:] = 0.0
         for m in range(weight.size):
             table[code[m]] += weight[m]
     scale(table, 1.0 / total_of(table))
@@ -171,7 +164,7 @@ def _build(view, blocks, engine, line, state):
 @kernel
 def run_tables(view, blocks, engine, line, state, plan, kept):
     """``plan``: sweeps to do, sweeps of warm-up, and which sweeps are kept."""
-    view, blocks, engine, line, state, kept = borrow((view, blocks, engine, line, state, kept))
+    view, blocks, engine, line, state, kept = without_refcount((view, blocks, engine, line, state, kept))
     for _ in range(plan[0]):
         keeps = state.counters[SWEEP] >= plan[1]
         _build(view, blocks, engine, line, state)
@@ -180,8 +173,7 @@ def run_tables(view, blocks, engine, line, state, plan, kept):
             for group in range(view.n.size):
                 table = engine.tables[group, :size]
                 _sum_weights(engine, group, block, table)
-                for k in range(size):
-                    engine.ratio[group, k] = table[k]
+                copy_into(engine.ratio[group], table)
             for i in range(blocks.offset[block], blocks.offset[block + 1]):
                 move_parameter(view, state, line, engine.tables, blocks.parameter[i], keeps)
             for group in range(view.n.size):

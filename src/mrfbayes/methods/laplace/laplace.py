@@ -21,11 +21,11 @@ import numpy as np
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
 from mrfbayes.base.types import Workspace
-from mrfbayes.exact.cost import exact_cost
+from mrfbayes.exact.choice import exact_cost
 from mrfbayes.exact.quantities import fisher_information
-from mrfbayes.kernels.base.chart import log_odds_into
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
+from mrfbayes.kernels.base.linear import log_odds_into
 from mrfbayes.methods.laplace.bethe import bethe, bethe_mode
 from mrfbayes.methods.problem import Prepared, Problem, writable
 from mrfbayes.model.field import Model, factors_per_block

@@ -11,8 +11,7 @@ from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.types import View
 from mrfbayes.exact.choice import recursion
 from mrfbayes.exact.clamped import observed
-from mrfbayes.exact.graph import GraphRecursion
-from mrfbayes.exact.grid import GridRecursion
+from mrfbayes.exact.recursions import GraphRecursion, GridRecursion
 from mrfbayes.kernels.exact.graph_plan import log_z_scratch
 from mrfbayes.kernels.exact.grid import transfer_scratch
 from mrfbayes.kernels.methods.ratio import ColumnWeigher, WordWeigher
