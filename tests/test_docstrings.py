@@ -1,9 +1,12 @@
 """Every public name has a numpydoc docstring, and the examples in them run."""
 
+import ast
 import doctest
 import functools
 import importlib
 import inspect
+import re
+import textwrap
 
 import matplotlib.pyplot as plt
 import pytest
@@ -77,6 +80,48 @@ def test_first_line_of_a_property_has_no_colon(name):
     target = Validator._load_obj(name)
     if not (inspect.isclass(target) or inspect.isroutine(target)):
         assert ": " not in inspect.getdoc(target).splitlines()[0]
+
+
+def raised(target):
+    """Names of the exceptions that a function or property itself raises, but for those within other functions."""
+    source = getattr(target, "fget", None) or getattr(target, "func", None) or inspect.unwrap(target)
+    body = ast.parse(textwrap.dedent(inspect.getsource(source))).body[0].body
+    found, nodes = set(), list(body)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            found.add(ast.unparse(node.exc.func).rpartition(".")[2])
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            nodes += ast.iter_child_nodes(node)
+    return found - {
+        "AttributeError",
+        "NotImplementedError",
+    }  # of the protocol of attributes, and of what kinds override
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not inspect.isclass(Validator._load_obj(name))])
+def test_exceptions_are_documented(name):
+    target = Validator._load_obj(name)
+    document = NumpyDocString(inspect.getdoc(target))
+    assert raised(target) <= {entry.type for entry in document["Raises"]}
+    assert all(entry.desc for entry in document["Raises"])
+
+
+def test_an_exception_without_its_section_is_noticed():
+    assert raised(raises) == {"InputError"}
+
+
+def raises(value):
+    """Raise an error."""
+    if value:
+        raise mb.InputError("no")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_docstring_cites_is_in_its_references(name):
+    text = inspect.getdoc(Validator._load_obj(name))
+    if re.search(r"\b(the|The) paper\b|Eq\. \(|\((19|20)\d\d\)", text):
+        assert NumpyDocString(text)["References"]
 
 
 def test_many_names_are_public():

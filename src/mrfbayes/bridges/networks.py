@@ -43,6 +43,11 @@ def to_networkx(posterior: Posterior, *, scale: Scale | None = None, evidence: b
     networkx.Graph
         The graph.
 
+    Raises
+    ------
+    InputError
+        If an edge shares its parameter with others or has several.
+
     See Also
     --------
     weight_table : A matrix, for qgraph.
@@ -96,6 +101,11 @@ def weight_table(posterior: Posterior, *, scale: Scale | None = None, only: str 
     -------
     DataFrame
         One row and one column per node.
+
+    Raises
+    ------
+    InputError
+        If `only` is unknown.
 
     See Also
     --------
@@ -180,6 +190,11 @@ def from_pgmpy(network: DiscreteMarkovNetwork) -> tuple[Model, np.ndarray]:
         The field.
     theta : (p,) ndarray
         Its parameters.
+
+    Raises
+    ------
+    InputError
+        If a factor has more than two variables or a value that is not positive, or names repeat.
 
     See Also
     --------

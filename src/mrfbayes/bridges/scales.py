@@ -51,6 +51,11 @@ def convert_coupling(values: ArrayLike, source: str, target: str, coupling: str 
     ndarray
         Numbers of the same shape.
 
+    Raises
+    ------
+    InputError
+        If a scale has no meaning for such variables, or a theta is not between 0 and 1.
+
     See Also
     --------
     to_ising : A whole field.
@@ -93,6 +98,11 @@ def to_ising(model: Model, theta: ThetaLike) -> Ising:
     -------
     Ising
         J as a symmetric (d, d) matrix and h (d,).
+
+    Raises
+    ------
+    InputError
+        If a variable has more than two states.
 
     See Also
     --------
@@ -206,6 +216,11 @@ def to_dimod(model: Model, theta: ThetaLike, temperature: float = 1.0) -> Binary
     dimod.BinaryQuadraticModel
         The energy.
 
+    Raises
+    ------
+    InputError
+        If the temperature is not positive.
+
     See Also
     --------
     from_dimod : The other direction.
@@ -245,6 +260,11 @@ def from_dimod(bqm: BinaryQuadraticModel, temperature: float = 1.0) -> tuple[Mod
         The field.
     theta : (p,) ndarray
         Its parameters.
+
+    Raises
+    ------
+    InputError
+        If there are no variables, or two of the same name.
 
     See Also
     --------

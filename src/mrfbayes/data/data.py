@@ -228,7 +228,13 @@ class Data(CodedTable):
 
     @property
     def covariates(self) -> np.ndarray | None:
-        """(n, k) numbers in the columns that were named as covariates, NaN where missing; None where there are none."""
+        """(n, k) numbers in the columns that were named as covariates, NaN where missing; None where there are none.
+
+        Raises
+        ------
+        InputError
+            If a covariate holds text.
+        """
         if not self._covariates:
             return None
         problems, parts = Problems(), []

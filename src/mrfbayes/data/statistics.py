@@ -141,6 +141,11 @@ class Statistics:
         Statistics
             The counts without rows.
 
+        Raises
+        ------
+        InputError
+            If counts or n are impossible, or their number is not that of the parameters.
+
         Examples
         --------
         >>> import mrfbayes as mb
@@ -242,7 +247,13 @@ class Statistics:
 
     @cached_property
     def patterns(self) -> PatternTable:
-        """Distinct neighbourhood patterns of every node with their weights."""
+        """Distinct neighbourhood patterns of every node with their weights.
+
+        Raises
+        ------
+        InputError
+            If neither rows nor patterns are known.
+        """
         if self.chunks is not None:
             return pattern_table(self.model, patterns_of(self.model, self.chunks))
         if self._dense is not None:

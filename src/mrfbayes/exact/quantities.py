@@ -58,6 +58,10 @@ def log_partition(model: Model, theta: ArrayLike | Ising, *, convention: Convent
     --------
     annealed_log_partition : an estimate with an error bar at any size.
 
+    References
+    ----------
+    Jie Liu and Hao Zheng, MLE-induced Likelihood for Markov Random Fields.
+
     Examples
     --------
     >>> import mrfbayes as mb

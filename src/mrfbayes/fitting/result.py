@@ -172,6 +172,11 @@ class Fit(CompositeResult):
         -------
         Fit
             The fit, without its data.
+
+        Raises
+        ------
+        InputError
+            If the folder holds no readable fit.
         """
         place = Path(folder)
         try:

@@ -170,6 +170,11 @@ class Segmentation(StoredResult):
         -------
         DataFrame
             One row per parameter.
+
+        Raises
+        ------
+        InputError
+            If `scale` is given: the coupling of a segmentation is in log-odds.
         """
         import pandas as pd
 

@@ -75,6 +75,11 @@ def grid(
     Model
         The field.
 
+    Raises
+    ------
+    InputError
+        If `neighbours` is neither 4 nor 8.
+
     See Also
     --------
     graph : A field on any graph.
@@ -188,6 +193,11 @@ def complete(
     -------
     Model
         The field.
+
+    Raises
+    ------
+    InputError
+        If there are no nodes.
 
     See Also
     --------

@@ -121,6 +121,11 @@ class Beta(_Named):
             Code of the distribution.
         parameters : list of float
             Its parameters.
+
+        Raises
+        ------
+        InputError
+            If the block has more than two outcomes.
         """
         if n_outcomes(shape) != 2:
             raise InputError(f"beta prior on a block with {n_outcomes(shape)} outcomes: use Dirichlet.")
@@ -164,6 +169,11 @@ class Dirichlet(_Named):
             Code of the distribution.
         parameters : list of float
             Its parameters.
+
+        Raises
+        ------
+        InputError
+            If the block has another number of outcomes.
         """
         values, sides = self.concentration, n_outcomes(shape)
         full = list(values) if isinstance(values, (tuple, list, np.ndarray)) else [values] * sides

@@ -180,6 +180,11 @@ class Model:
             Its parameters are those of this field, where all covariates are at their centre, then the effects, named
             ``"parameter:covariate"``.
 
+        Raises
+        ------
+        InputError
+            If the data have no covariates, or none is called `offset`.
+
         Examples
         --------
         >>> import mrfbayes as mb
@@ -364,6 +369,11 @@ class Model:
         -------
         (p,) ndarray
             Theta.
+
+        Raises
+        ------
+        InputError
+            If a parameter is missing, unknown, or not a weight.
         """
         if isinstance(theta, Mapping):
             if strange := [one for one in (*self.parameters, *theta) if (one in theta) != (one in self.parameters)]:
@@ -395,6 +405,11 @@ class Model:
             Parameters for ``.uai``; by default those without any interaction.
         overwrite : bool, default False
             Whether an existing file is replaced.
+
+        Raises
+        ------
+        InputError
+            If the ending of the path is unknown, or `theta` is given for a GraphML file.
         """
         from mrfbayes.base.atomic_files import write_text
         from mrfbayes.model.formats import export_text

@@ -201,6 +201,11 @@ def read_uai(path: str | PathLike[str]) -> tuple[Model, np.ndarray]:
     theta : (p,) ndarray
         Parameters that give the distribution of the file.
 
+    Raises
+    ------
+    InputError
+        If a function has more than two variables or a zero, or the file is damaged.
+
     See Also
     --------
     Model.save : Writes such files.

@@ -146,6 +146,11 @@ class Schema:
         -------
         Schema
             The coding.
+
+        Raises
+        ------
+        InputError
+            If an entry cannot be read.
         """
         variables = []
         for one in stored:

@@ -126,6 +126,8 @@ def simulate(
 
     Raises
     ------
+    InputError
+        If an option is unknown or has no meaning with the others.
     CostError
         If "exact" does not fit into memory.
     SamplingError

@@ -56,6 +56,11 @@ def marginals(
     Axes or Figure
         The axes if ``ax`` was given, else the figure.
 
+    Raises
+    ------
+    InputError
+        If a parameter or result cannot be drawn, or labels and results differ in number.
+
     See Also
     --------
     forest : Means and intervals.

@@ -102,6 +102,11 @@ def comparison(result: Comparison, *, ax: Sequence[Axes] | None = None) -> Figur
     Figure
         The figure.
 
+    Raises
+    ------
+    InputError
+        If there is no exact posterior to compare with, or nothing else.
+
     See Also
     --------
     mrfbayes.compare : Several methods on the same data.
@@ -204,6 +209,11 @@ def correlations(found: Correlations, order: int = 3, *, ax: Axes | None = None)
     -------
     Axes
         The axes.
+
+    Raises
+    ------
+    InputError
+        If the table has no correlations of that order.
 
     See Also
     --------

@@ -184,6 +184,11 @@ def order(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Axes
         The axes.
 
+    Raises
+    ------
+    InputError
+        If the table is not square with the same names in rows and columns.
+
     See Also
     --------
     centrality : The values with intervals.
@@ -236,6 +241,11 @@ def edge_evidence(
     -------
     Axes
         The axes.
+
+    Raises
+    ------
+    InputError
+        If no edge has a Bayes factor.
 
     See Also
     --------

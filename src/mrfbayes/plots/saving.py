@@ -32,6 +32,11 @@ def data(picture: Axes | Figure) -> pd.DataFrame:
     DataFrame
         The numbers.
 
+    Raises
+    ------
+    InputError
+        If no function of `mrfbayes.plots` drew the picture.
+
     See Also
     --------
     save : Writes the plot and its numbers.
@@ -71,6 +76,11 @@ def save(
     -------
     tuple of Path
         Paths of the plot and of the CSV file.
+
+    Raises
+    ------
+    InputError
+        If the ending of the path is unknown, or a file is in the way.
 
     See Also
     --------

@@ -45,6 +45,11 @@ def complexity(selection: Selection, *, ax: Axes | None = None) -> Axes:
     Axes
         The axes.
 
+    Raises
+    ------
+    InputError
+        If the search made no sweeps after warm-up.
+
     See Also
     --------
     structures : The best graphs.
@@ -104,6 +109,11 @@ def structures(
     Figure
         The figure.
 
+    Raises
+    ------
+    InputError
+        If there are too many nodes for small panels, or no draws.
+
     See Also
     --------
     complexity : Numbers of edges.
@@ -158,6 +168,11 @@ def sensitivity(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     -------
     Axes
         The axes.
+
+    Raises
+    ------
+    InputError
+        If the table is of another kind.
 
     See Also
     --------
@@ -232,6 +247,11 @@ def group_differences(
     -------
     Axes
         The axes.
+
+    Raises
+    ------
+    InputError
+        If nodes are asked for and the model has no node factors.
 
     See Also
     --------

@@ -102,6 +102,8 @@ def marginals(
 
     Raises
     ------
+    InputError
+        If a pair shares no edge and the method has beliefs of edges only.
     CostError
         Where the exact sum does not fit into memory. Names what to do instead.
 

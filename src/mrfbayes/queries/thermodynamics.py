@@ -254,6 +254,8 @@ def annealed_log_partition(
 
     Raises
     ------
+    InputError
+        If theta is a posterior and not one point.
     CostError
         Where that many levels would take too long.
 

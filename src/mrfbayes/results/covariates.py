@@ -107,6 +107,11 @@ class WithCovariates:
             The coupling ``without`` and ``with`` the covariates in the model (maxima of the pseudolikelihood, with
             standard errors), and ``explained``, the share by which it shrinks, where it is above two standard errors.
             Where couplings are moderated, ``moderated_sd`` is the sd over the rows that the covariates cause.
+
+        Raises
+        ------
+        InputError
+            If the result was loaded, so that it has no data.
         """
         import pandas as pd
 

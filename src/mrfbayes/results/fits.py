@@ -189,6 +189,11 @@ class Fits(Mapping[str, Posterior], CompositeResult):
         -------
         Fits
             The fits.
+
+        Raises
+        ------
+        InputError
+            If the list of data sets in the folder cannot be read.
         """
         folder = FitFolder(path)
         try:
@@ -238,6 +243,11 @@ class Fits(Mapping[str, Posterior], CompositeResult):
             Folder to write to; made where it does not exist.
         overwrite : bool
             Whether a folder that has results already is written to.
+
+        Raises
+        ------
+        InputError
+            If the folder is not empty and `overwrite` is False.
         """
         place = FitFolder(path)
         if isinstance(self._found, FitFolder) and self._found.path.resolve() == place.path.resolve():

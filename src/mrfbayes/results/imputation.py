@@ -141,6 +141,11 @@ class WithMissingCells:
         -------
         list of (n, d) ndarray
             States of each data set.
+
+        Raises
+        ------
+        InputError
+            If no cell is missing, or the weights of the rows are not whole numbers.
         """
         model, seed = self.model, seed_sequence(rng)
         if data is None:

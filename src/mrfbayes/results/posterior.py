@@ -275,6 +275,11 @@ class Posterior(WithCovariates, WithCentrality, WithPredictability, WithPredicti
         ------
         (p,) ndarray
             One draw.
+
+        Raises
+        ------
+        InputError
+            If the method has no independent draws.
         """
         if self._draw is None:
             how = f"{self.label} by engine {self.engine!r}"

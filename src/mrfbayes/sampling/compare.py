@@ -128,6 +128,11 @@ def compare(
     Comparison
         The posteriors and a table with one row per method.
 
+    Raises
+    ------
+    InputError
+        If `methods` is not a list of methods with different names.
+
     See Also
     --------
     sample : One method.
@@ -290,6 +295,11 @@ def prior_sensitivity(
     DataFrame
         One row per scale: numbers of edges that are present, absent, undecided, unknown, and fragile (a change of two
         Monte-Carlo errors could change the verdict).
+
+    Raises
+    ------
+    InputError
+        If a scale is not above zero.
 
     See Also
     --------

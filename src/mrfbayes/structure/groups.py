@@ -108,6 +108,11 @@ class GroupComparison(CoordinateResult):
         -------
         Posterior
             The posterior of this group.
+
+        Raises
+        ------
+        InputError
+            If there is no such group.
         """
         if group not in self.groups:
             raise InputError(f"group = {group!r}: the groups are {', '.join(map(repr, self.groups))}.")
@@ -148,6 +153,11 @@ class GroupComparison(CoordinateResult):
             interval and diagnostics of the second group minus the first. With more than two groups these columns are
             there for every pair, as in ``mean[b - a]``. The cells of a table coupling differ together and share its
             probability.
+
+        Raises
+        ------
+        InputError
+            If `scale` is "theta": groups differ in log-odds.
         """
         import pandas as pd
 
@@ -214,6 +224,11 @@ class GroupComparison(CoordinateResult):
             ``log_bf``, the log Bayes factor of "no difference anywhere" against the prior of this comparison;
             ``log_bf_uniform``, the same against a uniform prior on the share of edges that differ; ``error`` of both.
             Computed once, and saved with the result.
+
+        Raises
+        ------
+        InputError
+            If the result was loaded and saved without this evidence.
         """
         if "no_difference" not in self.computed:
             if self._rerun is None:

@@ -78,6 +78,11 @@ class EffectSelection(CoordinateResult):
         DataFrame
             ``inclusion``, the posterior probability that the edge is moderated (NaN for thresholds, which always are),
             ``inclusion_error``, ``log_bf10``, ``verdict``, ``fragile``; mean, sd, interval and diagnostics.
+
+        Raises
+        ------
+        InputError
+            If `scale` is given: effects are in log-odds.
         """
         import pandas as pd
 
@@ -157,6 +162,8 @@ def select_effects(
 
     Raises
     ------
+    InputError
+        If the couplings have no covariates, an offset is given, or covariates have too many distinct values.
     CostError
         If the covariates have too many distinct values.
 

@@ -119,6 +119,11 @@ class Selection(SearchResult):
             interval and diagnostics of the strength over all graphs, an absent edge counted as no interaction. The
             strength of a table coupling is its norm, the absolute log odds ratio of two binary variables of the same
             strength; its cells are in `summary`.
+
+        Raises
+        ------
+        InputError
+            If `scale` is not "log-odds" and couplings are tables.
         """
         import pandas as pd
 
@@ -283,6 +288,11 @@ class Selection(SearchResult):
         -------
         networkx.Graph
             Edges have ``inclusion``, ``log_bf10`` and ``weight``, the model-averaged mean of the log-odds.
+
+        Raises
+        ------
+        InputError
+            If `threshold` is not a probability.
         """
         import networkx as nx
 

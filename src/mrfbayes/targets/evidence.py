@@ -112,6 +112,8 @@ def evidence(
 
     Raises
     ------
+    InputError
+        If the model has covariates.
     CostError
         If the partition function is not feasible.
 

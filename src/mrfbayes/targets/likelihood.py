@@ -223,6 +223,11 @@ def likelihood(
     Likelihood
         Has ``log_likelihood(theta)``; for "mle" also ``marginal(j)``, ``draw`` and ``log_evidence``.
 
+    Raises
+    ------
+    InputError
+        If the method has no likelihood that can be evaluated.
+
     See Also
     --------
     sample : Draws from the posterior.
