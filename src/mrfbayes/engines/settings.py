@@ -22,9 +22,15 @@ from mrfbayes.engines.base import Engine
 from mrfbayes.engines.metropolis import DENSE_LIMIT
 from mrfbayes.engines.registry import choose_engine
 from mrfbayes.estimation.dense_mode import is_dense
-from mrfbayes.exact.choice import is_feasible, is_planar_alone, planar_size, recursion, weighs_by_planar
-from mrfbayes.exact.contract import TooLarge
-from mrfbayes.exact.cost import describe_seconds
+from mrfbayes.exact.choice import (
+    describe_seconds,
+    is_feasible,
+    is_planar_alone,
+    planar_size,
+    recursion,
+    weighs_by_planar,
+)
+from mrfbayes.exact.recursions import TooLarge
 from mrfbayes.methods.covariates import ExactRows
 from mrfbayes.methods.langevin.covariates import walk_seconds
 from mrfbayes.methods.registry import Row, check_options, method_row
