@@ -41,7 +41,8 @@ def sparse_field(model, seed, share=0.2):
 
 def data_of(model, seed, n):
     theta = model.chart.theta(sparse_field(model, seed))
-    return mb.simulate(model, theta, n, sampler="exact" if model.n_nodes <= 18 else "gibbs", rng=seed)
+    exact = model.n_nodes <= 18 or model.grid_shape is not None
+    return mb.simulate(model, theta, n, sampler="exact" if exact else "gibbs", rng=seed)
 
 
 def per_sweep(model, x, sweeps, engine=None):
@@ -70,6 +71,10 @@ def speed():
         model = complete(d)
         ms, engine = per_sweep(model, data_of(model, d, 500), sweeps)
         print(f"| complete, d = {d}, fields | {engine} | {ms:.3f} | {bar} |", flush=True)
+    for rows, columns, sweeps, bar in ((8, 8, 1000, "1"), (16, 8, 500, ""), (10, 10, 500, ""), (12, 12, 100, "")):
+        model = mb.grid(rows, columns, fields=True, coupling="both-one")
+        ms, engine = per_sweep(model, data_of(model, rows, 500), sweeps)
+        print(f"| {rows}x{columns} grid, fields | {engine} | {ms:.3f} | {bar} |", flush=True)
 
 
 def pseudo_evidences(statistics, tallies, m, slab, node, rng, draws=1000, df=8):

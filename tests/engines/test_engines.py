@@ -1,5 +1,6 @@
 """An engine is one file and one row: that of CONTRIBUTING.md is added here and used like the others."""
 
+import importlib
 import warnings
 from dataclasses import replace
 
@@ -130,12 +131,10 @@ def test_custom_prior_with_a_large_missing_component_is_refused_by_name():
 
 
 def test_particles_that_do_not_fit_words_are_refused_before_anything_is_computed(monkeypatch):
-    from mrfbayes.sampling import sample
-
     def computed(*given):
         raise AssertionError("the data were counted first")
 
-    monkeypatch.setattr(sample, "make_problem", computed)
+    monkeypatch.setattr(importlib.import_module("mrfbayes.sampling.sample"), "counted", computed)
     model = mb.grid(34, 34, fields=True)
     with pytest.raises(mb.InputError, match="particles = 200"):
         mb.sample(model, np.zeros((2, model.n_nodes), dtype=int), "calibrated", particles=200, progress=False)

@@ -169,15 +169,9 @@ def test_what_is_large_is_refused_before_it_is_made():
 
 
 def test_calibrating_a_dense_graph_of_many_parameters_is_refused():
-    from mrfbayes.methods.calibrated import prepare
-    from mrfbayes.methods.problem import Problem
-    from mrfbayes.priors import Prior
-
-    model = complete(range(80))
     x = np.random.default_rng(1).integers(0, 2, size=(30, 80))
-    problem = Problem(model, mb.Data(x).count(model), Prior(model, "uniform"), np.random.SeedSequence(1))
     with pytest.raises(mb.CostError, match=r"3,160 parameters .*79 neighbours"):
-        prepare(problem, moments="particles")
+        mb.sample(complete(range(80)), x, "calibrated", moments="particles", progress=False)
 
 
 def test_pseudolikelihoods_of_ordered_items_cost_what_rows_do():

@@ -90,7 +90,9 @@ def truth(rows):
     return inclusion(log_posterior, lambda present: int(present.sum()) + 3)
 
 
-@pytest.mark.parametrize(("engine", "is_swept"), [("states", False), ("states", True), ("particles", True)])
+@pytest.mark.parametrize(
+    ("engine", "is_swept"), [("states", False), ("recursion", False), ("states", True), ("particles", True)]
+)
 def test_inclusion_probabilities_are_those_of_all_graphs(rows, truth, engine, is_swept, monkeypatch):
     if is_swept:  # as where completions are too many to be gone through: Gibbs sweeps over completed rows
         monkeypatch.setattr(completions, "SUMMED", 0)

@@ -57,6 +57,10 @@ def test_inclusion_of_tables_is_that_of_all_graphs(selected, enumerated):
     assert standard_distance(selected, wrong, enumerated[1]) > 5
 
 
+def test_recursion_agrees_with_enumeration(rows, enumerated):
+    assert standard_distance(choose(MIXED, rows, engine="recursion"), *enumerated) < 5
+
+
 def test_particles_agree_with_enumeration(rows, enumerated):
     assert standard_distance(choose(MIXED, rows, engine="particles"), *enumerated) < 5
 

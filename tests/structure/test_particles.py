@@ -138,10 +138,12 @@ def test_too_few_particles_are_refused(field):
         mb.select(model, x, engine="particles", particles=7, progress=False)
 
 
-def test_a_field_of_many_nodes_takes_particles():
-    from mrfbayes.structure.search import choose_engine
+def test_a_dense_field_of_many_nodes_takes_particles():
+    from mrfbayes.structure.recursion import choose_engine
 
     assert choose_engine(complete(30), None) == "particles"
     assert choose_engine(complete(16), None) == "states"
     assert choose_engine(complete(18), None) == "states"
-    assert choose_engine(mb.grid(8, 8), None) == "particles"
+    assert choose_engine(mb.grid(8, 8), None) == "recursion"
+    assert choose_engine(mb.grid(12, 40), None) == "recursion"
+    assert choose_engine(mb.graph([(k, k + 1) for k in range(40)]), None) == "recursion"

@@ -67,16 +67,20 @@ def test_slabs_and_probabilities_per_edge():
 
 
 @pytest.mark.parametrize("fields", [True, False])
-def test_the_log_likelihood_of_draws_is_exact(fields):
+def test_recursion_and_all_states_agree(fields):
     model = mb.grid(3, 4, fields=fields, coupling="both-one" if fields else "agreement")
     rng = np.random.default_rng(5)
     w = rng.normal(0, 0.8, model.n_parameters) * (rng.random(model.n_parameters) < 0.6)
     x = mb.simulate(model, model.chart.theta(w), 300, rng=6)
-    selected = mb.select(model, x, engine="states", **FAST)  # 4,096 configurations: three groups of nodes
-    assert selected.target == "exact"
-    w = selected.log_odds[0, -1]
-    log_z = mb.log_partition(model, model.chart.theta(w)) - model.chart.log_last_weight(w).sum()
-    assert selected.log_likelihood[0, -1] == pytest.approx(w @ mb.Data(x).count(model).counts - 300 * log_z, abs=1e-6)
+    by_states = mb.select(model, x, engine="states", **FAST)  # 4,096 configurations: three groups of nodes
+    by_recursion = mb.select(model, x, engine="recursion", rng=1, **FAST)
+    assert by_recursion.engine == "recursion"
+    assert by_recursion.target == "exact"
+    assert_agrees(by_states.inclusion, by_states.inclusion_error, by_recursion.inclusion, by_recursion.inclusion_error)
+    for sel in (by_states, by_recursion):  # both say the likelihood of their draws, which is known
+        w = sel.log_odds[0, -1]
+        log_z = mb.log_partition(model, model.chart.theta(w)) - model.chart.log_last_weight(w).sum()
+        assert sel.log_likelihood[0, -1] == pytest.approx(w @ mb.Data(x).count(model).counts - 300 * log_z, abs=1e-6)
 
 
 def test_the_table_has_the_promised_columns_in_the_order_of_the_parameters():
@@ -221,6 +225,8 @@ def test_tables_that_are_too_large_name_another_engine():
     x = np.random.default_rng(0).integers(0, 2, (50, 25))
     with pytest.raises(mb.CostError, match="engine='particles'"):
         mb.select(complete(25), x, engine="states", progress=False)
+    with pytest.raises(mb.CostError, match="too wide"):
+        mb.select(complete(25), x, engine="recursion", progress=False)
 
 
 @pytest.mark.parametrize("kind", ["both-one with fields", "score with dice"])

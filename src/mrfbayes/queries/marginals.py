@@ -300,7 +300,7 @@ def loopy_marginals(field: HeldField, log_odds: np.ndarray, pattern: list[int]) 
         messages = FIRST_MESSAGE_SD * np.random.default_rng(0).standard_normal(int(offset[-1]))
         messages[offset[:-1]] = 0.0
         beliefs = np.zeros(node.size)
-        _, residual = propagate(graph, node, edge, messages, beliefs, damping, LOOPY_TOLERANCE, LOOPY_SWEEPS)
+        _, residual = propagate(graph, (node, edge), messages, beliefs, damping, LOOPY_TOLERANCE, LOOPY_SWEEPS)
         if residual <= LOOPY_TOLERANCE:
             return _beliefs(field, node, edge, messages, offset)
     raise SamplingError(

@@ -30,17 +30,15 @@ from mrfbayes.run.store import Checkpoint, recorded
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem, WeightedEngine, weighted_parts
 from mrfbayes.structure.problem import GROUP_CELLS, SAMPLE_GROUP_CELLS, EdgeBlocks, edge_factors, pair_blocks
+from mrfbayes.structure.recursion import ENGINES, best_order, choose_engine, exact_engine
 from mrfbayes.structure.reruns import GRAPHS, PRIOR_LOG_ODDS, RERUN_LENGTH, SLABS, Rerun
 from mrfbayes.structure.search import (
-    ENGINES,
     SearchEngine,
     SearchSummary,
     SearchTask,
     augmented,
-    choose_engine,
     monte_carlo_error,
     n_configurations,
-    states_engine,
     summarise,
 )
 
@@ -143,7 +141,7 @@ def prepare_search(
     parts: tuple[tuple[MoveView, SearchEngine], ...]
     details: dict[str, object] = {}
     if engine != "particles":
-        made, blocks = states_engine(problem.model)
+        made, blocks = exact_engine(problem.model, engine)
         parts = ((problem.moves(blocks), made),)
         states = problem.states(options.chains, 1, seed)
     else:
@@ -341,14 +339,17 @@ def search_seconds(model: Model, n_groups: int = 1, chains: int = 4) -> float:
     cells = float(sum(np.prod(model.states[edge]) for edge in model.edges) + model.states.sum())
     sweep = POINT_SECONDS * LINE_POINTS * cells + MOVE_SECONDS * model.n_parameters
     before = 0.0
-    blocks = pair_blocks(model, SAMPLE_GROUP_CELLS if engine == "particles" else GROUP_CELLS)[0]
-    sweep += CELL_SECONDS * 2 * factors.n_edge_parameters * max(blocks.n_cells)
-    passes = WEIGHT_PASSES * len(blocks.nodes)
-    if engine == "particles":
-        sweep += SAMPLE_SECONDS * passes * ANCHOR_PARTICLES
-        before = PREPARED_SWEEPS * GIBBS_SECONDS * ANCHOR_PARTICLES * model.n_nodes**2
+    if engine == "recursion":
+        sweep += CELL_SECONDS * best_order(model).cells
     else:
-        sweep += STATE_SECONDS * passes * n_configurations(model)
+        blocks = pair_blocks(model, SAMPLE_GROUP_CELLS if engine == "particles" else GROUP_CELLS)[0]
+        sweep += CELL_SECONDS * 2 * factors.n_edge_parameters * max(blocks.n_cells)
+        passes = WEIGHT_PASSES * len(blocks.nodes)
+        if engine == "particles":
+            sweep += SAMPLE_SECONDS * passes * ANCHOR_PARTICLES
+            before = PREPARED_SWEEPS * GIBBS_SECONDS * ANCHOR_PARTICLES * model.n_nodes**2
+        else:
+            sweep += STATE_SECONDS * passes * n_configurations(model)
     sweeps = chains * (TYPICAL_SWEEPS + 100)
     sweeps += 2 * RERUN_LENGTH * (len(SLABS) + len(GRAPHS) - 2 if n_groups == 1 else len(PRIOR_LOG_ODDS))
     return n_groups * (sweeps * sweep + before)

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from mrfbayes.kernels.structure.line import LineView
     from mrfbayes.kernels.structure.moves import BlockView, KeptSweeps, MoveView, SearchState
 
-ENGINES = ("states", "particles")
 MOST_STATES = 2**20  # configurations of the whole field: 8 MB, and 20 ms per sweep
 N_BATCHES = 64  # at most, of each chain
 LONG_BATCHES, LONG_BATCHES_PER_CHAIN = 32, 8  # at least, that Monte-Carlo errors come from
@@ -97,7 +96,7 @@ def states_engine(model: Model) -> tuple[StatesEngine, EdgeBlocks]:
     if n_configurations(model) > MOST_STATES * 1.001:
         raise CostError(
             f"engine = 'states' needs a table of {n_configurations(model):.3g} configurations (limit {MOST_STATES}): "
-            "use engine='particles'."
+            "use engine='particles', or 'recursion' where the graph is a strip or a narrow grid."
         )
     blocks, groups, pairs = pair_blocks(model)
     sizes = np.array([int(np.prod(model.states[group])) for group in groups], dtype=np.int64)
@@ -108,11 +107,6 @@ def states_engine(model: Model) -> tuple[StatesEngine, EdgeBlocks]:
         for g, h in pairs
     ]
     return StatesEngine(np.array(shape, dtype=np.int64), int(sizes.prod())), blocks
-
-
-def choose_engine(model: Model, engine: str | None) -> str:
-    """The engine that was asked for, or "states" where its table is small enough, or "particles"."""
-    return engine or ("states" if n_configurations(model) <= MOST_STATES * 1.001 else "particles")
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,11 +68,8 @@ def bethe(model: Model, log_odds: np.ndarray) -> Bethe:
     drive = parts.to_message @ parts.gather.T @ node_map + parts.edge_to_message @ edge_map
     details["fixed_point"] = "uniform" if np.abs(messages).max(initial=0.0) < STILL else "iterated"
     details["spectral_radius"] = spectral_radius(parts.jacobian)
-    uniform = np.zeros(messages.size)
-    if (
-        propagate(graph, node_table, edge_table, uniform, node_table.copy(), 0.0, BETHE_TOLERANCE, 1)[1]
-        <= BETHE_TOLERANCE
-    ):
+    uniform, tables = np.zeros(messages.size), (node_table, edge_table)
+    if propagate(graph, tables, uniform, node_table.copy(), 0.0, BETHE_TOLERANCE, 1)[1] <= BETHE_TOLERANCE:
         # Equal messages are a fixed point too: belief propagation leaves it where this is above one.
         details["uniform_radius"] = spectral_radius(_Parts(graph, node_table, edge_table, uniform * 0.0).jacobian)
     expected = model.lowering.constant + node_map.T @ parts.node_mean + edge_map.T @ parts.edge_mean
@@ -149,9 +146,8 @@ def _fixed_point(
         messages = NUDGE * np.random.default_rng(0).standard_normal(size)
         messages[graph.message_offset[:-1]] = 0.0
         beliefs = np.zeros(node_table.size)
-        sweeps, residual = propagate(
-            graph, node_table, edge_table, messages, beliefs, damping, BETHE_TOLERANCE, N_SWEEPS
-        )
+        tables = node_table, edge_table
+        sweeps, residual = propagate(graph, tables, messages, beliefs, damping, BETHE_TOLERANCE, N_SWEEPS)
         total += sweeps
         if residual <= 1e3 * BETHE_TOLERANCE:
             return messages, {"sweeps": total, "damping": damping}
@@ -315,11 +311,14 @@ def belief_sweep(graph, node_table, edge_table, messages, beliefs, damping):
 
 
 @kernel
-def propagate(graph, node_table, edge_table, messages, beliefs, damping, tolerance, n_sweeps):
-    """Sweep until no message changes by more than ``tolerance``; returns (sweeps, residual)."""
+def propagate(graph, tables, messages, beliefs, damping, tolerance, n_sweeps):
+    """Sweep until no message changes by more than ``tolerance``; ``tables`` are those of nodes and of edges.
+
+    Returns (sweeps, residual).
+    """
     residual = math.inf
     for sweep in range(n_sweeps):
-        residual = belief_sweep(graph, node_table, edge_table, messages, beliefs, damping)
+        residual = belief_sweep(graph, tables[0], tables[1], messages, beliefs, damping)
         if residual <= tolerance:
             return sweep + 1, residual
     return n_sweeps, residual
