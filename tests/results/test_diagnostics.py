@@ -128,6 +128,8 @@ def test_blocks_and_fourier_transforms_change_nothing(draws, monkeypatch):
     for name, value in (
         ("LOOKED_AT", 1),
         ("LOOKED_AT", 10**9),
+        ("DIRECT_LAGS", 2),
+        ("DIRECT_LAGS", 500),
         ("COPIED", 1),
     ):
         with monkeypatch.context() as patched:

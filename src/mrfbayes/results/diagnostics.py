@@ -18,6 +18,7 @@ from mrfbayes.base.checks import interval_ends
 MOST_R_HAT = 1.01  # Vehtari et al. (2021)
 LEAST_ESS = 400  # of each parameter, over all chains: as they advise for four of them
 LEVEL, SLACK = 1e-3, 1.25  # of the test whether R-hat is above chance; its own error of the effective size
+DIRECT_LAGS = 12  # autocovariances summed one by one before the Fourier transform takes over
 COPIED = 8  # parameters that are taken out of the draws together: a cache line of them
 LOOKED_AT = 2**16  # numbers that are worked on together, few enough for the processor's cache
 TAILS = (0.05, 0.95)
@@ -215,25 +216,51 @@ def _effective_size(series: np.ndarray, is_within: bool = False) -> np.ndarray:
 
     ``is_within`` leaves out by how much the means of the chains differ.
     """
-    from scipy.fft import irfft, next_fast_len, rfft
-
     k, m, n = series.shape
     if n < 4:
         return np.full(k, np.nan)
     means = series.mean(axis=2)
-    size = next_fast_len(2 * n - 1, real=True)
-    spectrum = rfft(series - means[..., None], size, axis=2)
-    power = np.einsum("kmf,kmf->kf", spectrum.real, spectrum.real)
-    power += np.einsum("kmf,kmf->kf", spectrum.imag, spectrum.imag)
-    covariance = irfft(power, size, axis=1)[:, : n - n % 2] / (m * n)  # at every lag, averaged over the chains
-    variance = covariance[:, :1]
-    total = variance[:, 0] + (means.var(axis=1, ddof=1) if m > 1 and not is_within else 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        pairs = (1.0 - (variance - covariance) * (n / (n - 1)) / total[:, None]).reshape(k, -1, 2).sum(axis=2)
-    is_positive = np.logical_and.accumulate(pairs > 0, axis=1)
-    pair_sum = np.where(is_positive, np.minimum.accumulate(pairs, axis=1), 0.0).sum(axis=1)
+    centred = series - means[..., None]
+    variance = np.einsum("kmn,kmn->k", centred, centred) / (m * n)
+    total = variance + (means.var(axis=1, ddof=1) if m > 1 and not is_within else 0.0)
+
+    def rho(left: np.ndarray, lag: int, of: np.ndarray) -> np.ndarray:
+        covariance = np.einsum("kmn,kmn->k", left[..., : n - lag], left[..., lag:]) / (m * n)
+        return np.asarray(1.0 - (variance[of] - covariance) * (n / (n - 1)) / total[of])
+
+    pair_sum, smallest = np.zeros(k), np.full(k, np.inf)
+    going = np.flatnonzero(total > 0)
+    left = centred if going.size == k else centred[going]
+    lag = 0
+    while going.size and lag + 1 < min(n, DIRECT_LAGS):
+        pair = rho(left, lag + 1, going) + (rho(left, lag, going) if lag else 1.0)
+        positive = pair > 0
+        if not positive.all():
+            going, left, pair = going[positive], left[positive], pair[positive]
+        smallest[going] = np.minimum(smallest[going], pair)
+        pair_sum[going] += smallest[going]
+        lag += 2
+    if going.size and lag + 1 < n:
+        covariance = _autocovariance(left)[:, lag : n - n % 2]
+        rho_left = 1.0 - (variance[going, None] - covariance) * (n / (n - 1)) / total[going, None]
+        pairs = rho_left.reshape(going.size, -1, 2).sum(axis=2)
+        positive_so_far = np.logical_and.accumulate(pairs > 0, axis=1)
+        monotone = np.minimum.accumulate(np.minimum(pairs, smallest[going, None]), axis=1)
+        pair_sum[going] += np.where(positive_so_far, monotone, 0.0).sum(axis=1)
     tau = np.maximum(2.0 * pair_sum - 1.0, 1.0 / np.log10(m * n))
     return np.asarray(np.where(total > 0, m * n / tau, m * n))
+
+
+def _autocovariance(centred: np.ndarray) -> np.ndarray:
+    """Autocovariances (k, n) at all lags, averaged over the chains (k, m, n), by the Fourier transform."""
+    from scipy.fft import irfft, next_fast_len, rfft
+
+    _, m, n = centred.shape
+    size = next_fast_len(2 * n - 1, real=True)
+    spectrum = rfft(centred, size, axis=2)
+    power = np.einsum("kmf,kmf->kf", spectrum.real, spectrum.real)
+    power += np.einsum("kmf,kmf->kf", spectrum.imag, spectrum.imag)
+    return np.asarray(irfft(power, size, axis=1)[:, :n] / (m * n))
 
 
 def moment_columns(values: np.ndarray, ci_prob: float) -> dict[str, np.ndarray]:
