@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.special import digamma, polygamma
 
 import mrfbayes as mb
 from mrfbayes.calibration import expansion as calibration
@@ -21,13 +20,6 @@ from mrfbayes.priors import Prior
 from oracles import cumulants
 
 SEED = np.random.SeedSequence(7)
-
-
-@pytest.mark.parametrize("x", [1e-3, 0.3, 1.0, 2.5, 11.9, 12.1, 50.0, 1e4, 1e8])
-def test_polygammas(x):
-    expected = [digamma(x), *(polygamma(k, x) for k in (1, 2, 3))]
-    np.testing.assert_allclose(polygammas(x), expected, rtol=1e-13)
-    assert inverse_trigamma(polygammas(x)[1]) == pytest.approx(x, rel=1e-12)
 
 
 def test_cumulants_of_a_coin_give_the_coin_back():

@@ -4,14 +4,11 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 import mrfbayes
-from mrfbayes.kernels.base import contracts, jit
-from mrfbayes.kernels.base.contracts import implements, log_likelihood
+from mrfbayes.kernels.base import jit
 
 PACKAGE = Path(mrfbayes.__file__).parent
 
@@ -122,24 +119,6 @@ def all_imports(path):
 def test_the_quick_search_finds_what_the_syntax_tree_shows():
     for path in PACKAGE.rglob("*.py"):
         assert jit.imported_modules(path.read_text(), path.relative_to(PACKAGE).as_posix()) == all_imports(path), path
-
-
-def test_two_views_of_one_name_are_refused():
-    class TwinView(NamedTuple):
-        a: np.ndarray
-
-    first = TwinView
-    implements(log_likelihood, first)(lambda view, theta: 0.0)
-
-    class TwinView(NamedTuple):
-        a: np.ndarray
-
-    with pytest.raises(TypeError, match="two views are called 'TwinView'"):
-        implements(log_likelihood, TwinView)
-    with pytest.raises(TypeError, match="already implemented"):
-        implements(log_likelihood, first)
-    contracts._VIEWS.pop("TwinView")
-    contracts._KERNELS["log_likelihood"].pop("TwinView")
 
 
 def test_importing_the_package_loads_neither_numba_nor_scipy():

@@ -1,4 +1,4 @@
-"""The bit-sliced sampler: its thresholds, its update bit by bit, its law, its counts."""
+"""The bit-sliced sampler: its thresholds, its law, its counts."""
 
 from __future__ import annotations
 
@@ -7,43 +7,18 @@ import pytest
 
 from frequencies import (
     ALPHA,
-    binary_fields,
     chi_square_p,
     exact_probabilities,
     state_counts,
     stationary_error,
     without_jit,
 )
+from kernels.particles.bitgibbs_cases import CASES, NAMES, make_view, pattern_of, state
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
-from mrfbayes.kernels.base.random import next_word
-from mrfbayes.kernels.particles import bitgibbs, bitgibbs_block
+from mrfbayes.kernels.particles import bitgibbs
 from mrfbayes.model.lowering import adjacency
 from mrfbayes.particles import sweeps as particles
 from oracles import binary_probabilities, binary_states, binary_statistics, grid_pairs
-
-CASES = binary_fields()
-NAMES = [case[0] for case in CASES]
-
-
-def make_view(case):
-    _, field, coupling, pairs = case
-    view = particles.bit_view(adjacency(pairs, len(field)), field, coupling)
-    bitgibbs.set_thresholds(view)
-    return view
-
-
-def state(key):
-    return kernel_state(seed_sequence(7), key)
-
-
-def pattern_of(view, node, x):
-    """The kernel's index of the neighbourhood of ``node`` in each row of ``x``, and the reference bit."""
-    others = view.neighbour[view.offset[node] : view.offset[node + 1]]
-    reference = np.zeros(len(x), dtype=np.int64)
-    if view.symmetric and others.size:
-        reference, others = x[:, others[0]], others[1:]
-    pattern = sum(((x[:, v] ^ reference) << j for j, v in enumerate(others)), np.zeros(len(x), dtype=np.int64))
-    return pattern, reference
 
 
 def kernel_conditional(view, node, x):
@@ -91,40 +66,6 @@ def test_thresholds_of_extreme_couplings_are_finite_and_right(size):
         log_odds = 0.5 + sum(c if pattern >> j & 1 else -c for j, c in enumerate(coupling))
         expected = 1 / (1 + np.exp(-np.clip(log_odds, -700, 700)))
         assert view.thresholds[pattern] / 2.0**53 == pytest.approx(expected, abs=1e-14)
-
-
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
-def test_an_update_is_the_geometric_digit_of_the_threshold(case):
-    # The slow twin: lane by lane, from the same planes and the same stream for the lanes that they leave open.
-    view = make_view(case)
-    d = view.field.size
-    words = particles.random_words(d, 64 * 16, np.random.default_rng(3))
-    work = np.zeros(bitgibbs_block.WORK_WORDS, dtype=np.uint64)
-    stream = state("twin")
-    bitgibbs_block.start_block(work, stream, np.full(16, 2**64 - 1, dtype=np.uint64))
-    n_open = 0
-    for node in range(d):
-        before = particles.unpack(words, 1024).astype(np.int64)
-        twin_stream = stream.copy()
-        bitgibbs_block.update_node(view, words.reshape(-1), np.uint64(16), node, np.uint64(0), work, stream, 16)
-        after = particles.unpack(words, 1024)
-        rows = work[: 16 * 55].reshape(55, 16)
-        planes = particles.unpack(rows[32 : 32 + bitgibbs_block.PLANES], 1024)
-        assert (planes.sum(axis=1) <= 1).all()
-        is_open = particles.unpack(rows[44:45], 1024)[:, 0]
-        np.testing.assert_array_equal(is_open, 1 - planes.sum(axis=1))
-        pattern, reference = pattern_of(view, node, before)
-        for k in range(1024):
-            if is_open[k]:
-                n_open += 1
-                word = int(next_word(twin_stream))
-                tosses = bitgibbs_block.PLANES + 1 + ((word & -word).bit_length() - 1 if word else 63)
-                tosses = min(tosses, 53)
-            else:
-                tosses = int(planes[k].argmax()) + 1
-            threshold = int(view.thresholds[4 * view.code_offset[node] + pattern[k]])
-            assert after[k, node] == (threshold >> (53 - tosses) & 1) ^ reference[k]
-    assert n_open > 0 or d < 8
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)

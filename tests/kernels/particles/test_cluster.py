@@ -93,12 +93,6 @@ def test_invariance_test_detects_wrong_bonds():
     assert np.abs(probabilities @ matrix - probabilities).sum() > 1e-3
 
 
-def test_choice_of_a_shift_inverts_the_cumulative_weights():
-    log_weights = np.log([0.2, 0.5, 0.3])
-    for u, expected in [(0.0, 0), (0.19, 0), (0.21, 1), (0.69, 1), (0.71, 2), (0.999, 2)]:
-        assert choose(log_weights.copy(), 3, u)[0] == expected
-
-
 @pytest.mark.parametrize(("r", "fields"), [(2, 0.0), (2, 1.0), (3, 0.0), (3, 1.0), (5, 0.5)])
 def test_particles_follow_the_field(r, fields):
     coupling, tables, pairs = agreement_field(r, fields)

@@ -1,4 +1,4 @@
-"""Dense Gibbs kernels: the law of one update, joint frequencies, Rao-Blackwellised sums, moments by popcount."""
+"""Dense Gibbs kernels: the law of one update, joint frequencies, Rao-Blackwellised sums."""
 
 import itertools
 
@@ -26,7 +26,6 @@ from mrfbayes.kernels.particles.dense import (
     fill_uniform32,
     start_streams,
 )
-from mrfbayes.kernels.particles.dense_moments import add_products
 
 KINDS = {"binary": (BINARY, [2] * 10), "ordered": (ORDERED, [2, 3, 5, 4]), "agreement": (AGREEMENT, [3] * 4)}
 
@@ -223,18 +222,3 @@ def test_exponential_in_single_precision():
     x = np.linspace(-80, 80, 20_001).astype(np.float32)
     got = np.array([exp32(value) for value in x])
     assert np.abs(got / np.exp(x.astype(float)) - 1).max() < 3e-7
-
-
-def test_products_by_popcount_are_those_of_the_samples():
-    """A graph that lacks some pairs; more samples than a chunk holds."""
-    rng = np.random.default_rng(4)
-    d, n = 7, 64 * 600
-    x = (rng.random((d, n)) < rng.uniform(0.2, 0.8, size=(d, 1))).astype(np.uint8)
-    words = np.packbits(x, axis=1, bitorder="little").view(np.uint64)
-    pairs = np.array([pair for pair in itertools.combinations(range(d), 2) if pair not in ((1, 3), (0, 6))])
-    index = np.full((d, d), -1)
-    index[pairs[:, 0], pairs[:, 1]] = index[pairs[:, 1], pairs[:, 0]] = np.arange(len(pairs))
-    out = np.zeros((len(pairs) + d,) * 2)
-    add_products(words, index, len(pairs) + np.arange(d), np.arange(d), out)
-    values = np.concatenate([x[pairs[:, 0]] * x[pairs[:, 1]], x]).astype(float)
-    np.testing.assert_array_equal(np.triu(out), np.triu(values @ values.T))
