@@ -1,7 +1,5 @@
 """Priors: the kernel, the derivatives in log-odds, and the texts of their errors."""
 
-import math
-
 import numba
 import numpy as np
 import pytest
@@ -71,18 +69,6 @@ def test_derivatives_by_differences(model, given):
             assert prior.fourth_w(w)[j] == pytest.approx(fourth, abs=1e-8)
 
 
-def test_normal_prior_is_the_normal_density_of_log_odds():
-    model = grid(1, 2)
-    prior = Prior(model, Normal(0.5, 2.0))
-    theta = np.array([0.2, 0.9])
-
-    def expected(t):
-        return stats.norm.logpdf(math.log(t / (1 - t)), 0.5, 2.0) - math.log(t * (1 - t))
-
-    got = prior.log_density(theta[:1]) - prior.log_density(theta[1:])
-    assert got == pytest.approx(expected(0.2) - expected(0.9), rel=1e-12)
-
-
 def test_a_custom_prior_is_called():
     @numba.cfunc("float64(CPointer(float64), int64)")
     def density(theta, size):
@@ -127,54 +113,6 @@ def test_gradients_of_many_points_at_once_are_those_of_each():
         assert abs(slope - prior.gradient_w(w[0])[5]) < 1e-5
 
 
-def double_centred(cells):
-    return cells - cells.mean(axis=0) - cells.mean(axis=1, keepdims=True) + cells.mean()
-
-
-def reference_coded(cells):
-    """Log odds ratios against the first row and column, flat."""
-    return (cells - cells[:1] - cells[:, :1] + cells[0, 0])[1:, 1:].ravel()
-
-
-@pytest.mark.parametrize("shape", [(2, 2), (3, 2), (3, 4), (5, 3)])
-def test_exchangeable_is_the_distribution_of_double_centred_normal_cells(shape):
-    """Covariance of w = A cells is A A' s^2, and the quadratic form is the sum of squares of the centred table."""
-    model = graph([(0, 1)], states=list(shape), coupling="table")
-    basis = np.array([reference_coded(np.eye(shape[0] * shape[1])[k].reshape(shape)) for k in range(np.prod(shape))]).T
-    cell_sd = 1.3 / 2  # an odds ratio has four cells
-    covariance = cell_sd**2 * basis @ basis.T
-    prior = Prior(model, Exchangeable(1.3))
-    np.testing.assert_allclose(np.sqrt(np.diag(covariance)), 1.3)
-    hessian = prior.hessian_w(np.zeros(model.n_parameters))
-    np.testing.assert_allclose(-np.atleast_2d(hessian), np.linalg.inv(covariance), atol=1e-10)
-    padded = np.zeros(shape)
-    padded[1:, 1:] = np.random.default_rng(5).normal(size=(shape[0] - 1, shape[1] - 1))
-    expected = -0.5 * (double_centred(padded) ** 2).sum() / cell_sd**2
-    assert prior.log_density_w(padded[1:, 1:].ravel()) == pytest.approx(expected, rel=1e-12)
-    density = stats.multivariate_normal(np.zeros(len(covariance)), covariance)
-    assert log_prior_at_no_interaction(prior)[0] == pytest.approx(density.logpdf(np.zeros(len(covariance))), rel=1e-10)
-
-
-def test_exchangeable_density_does_not_change_when_categories_are_reordered():
-    model = graph([(0, 1)], states=[4, 3], coupling="table", fields=True)
-    rng = np.random.default_rng(6)
-    cells, u, v = rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=3)
-
-    def density(prior, order_u, order_v):
-        w = reference_coded(cells[np.ix_(order_u, order_v)])
-        thresholds = (u[order_u][1:] - u[order_u][0], v[order_v][1:] - v[order_v][0])
-        return prior.log_density_w(np.concatenate([w, *thresholds]))
-
-    def differs(given):
-        prior = Prior(model, given)
-        base = density(prior, np.arange(4), np.arange(3))
-        return max(abs(density(prior, rng.permutation(4), rng.permutation(3)) - base) for _ in range(10))
-
-    assert differs("default") < 1e-12
-    assert differs({"edges": "normal(0, 2)", "nodes": "normal(0, 3)"}) < 1e-12
-    assert differs([Normal(0, 2), Normal(0, 3), Normal(0, 3)]) > 0.1  # independent normals depend on the reference
-
-
 def test_kernels_of_exchangeable_blocks_agree_with_the_class():
     prior = Prior(TABLES, {"edges": Exchangeable(0.8), "nodes": Exchangeable(3.0)})
     w = np.random.default_rng(7).normal(size=TABLES.n_parameters)
@@ -182,31 +120,6 @@ def test_kernels_of_exchangeable_blocks_agree_with_the_class():
     value = kernel_prior.log_prior_gradient(prior.view, w, gradient)
     assert value == pytest.approx(prior.log_density_w(w), rel=1e-12)
     np.testing.assert_allclose(gradient, prior.gradient_w(w), atol=1e-12)
-
-
-@pytest.mark.parametrize(("levels", "scale"), [((2, 2), 1.0), ((5, 5), 1 / 8), ((7, 7), 1 / 16), ((2, 5), 8**-0.5)])
-def test_prior_of_score_couplings_follows_the_levels(levels, scale):
-    model = graph([("a", "b")], states=list(levels), coupling="score", fields=True)
-    for given, expected in (
-        ("default", Normal(0.0, scale)),
-        ("cauchy(0, 2.5)", Cauchy(0.0, 2.5 * scale)),
-        ({"edges": "logistic(1, 2)"}, Logistic(scale, 2 * scale)),
-        ({"a--b": "normal(0, 1)"}, Normal(0.0, 1.0)),  # of one block: as it is
-        ("uniform", Uniform()),
-    ):
-        found = Prior(model, given).per_block[0]
-        assert type(found) is type(expected)
-        assert vars(found) == pytest.approx(vars(expected))
-
-
-def test_a_name_is_the_prior_of_the_couplings_and_leaves_thresholds_alone():
-    model = graph([("a", "b")], states=3, fields=True, coupling="score")
-    prior = Prior(model, "normal(0, 1)")
-    assert prior.per_block[1:] == [Exchangeable(10.0), Exchangeable(10.0)]
-    assert Prior(model, "uniform").is_uniform
-    both = Prior(model, {"edges": "normal(0, 1)", "nodes": "normal(0, 5)"})
-    assert both.per_block[1:] == [Exchangeable(5.0), Exchangeable(5.0)]
-    assert Prior(model, {"nodes": "normal(0, 5)"}).per_block[0] == Prior(model, "default").per_block[0]
 
 
 def test_agreement_couplings_are_uniform_by_default():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from matplotlib.image import imsave
@@ -11,43 +10,6 @@ import mrfbayes as mb
 from mrfbayes.data.sources import read_image
 
 IMAGES = np.random.default_rng(4).integers(0, 2, size=(7, 3, 4))
-
-
-def named(graph):
-    return {frozenset(f"{r},{c}" for r, c in edge) for edge in graph.edges}
-
-
-def edges(model):
-    return {frozenset(model.nodes[i] for i in pair) for pair in model.edges.tolist()}
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(3, 4), (2, 5), (2, 2), (1, 4), (3, 3)])
-def test_neighbours_are_those_of_the_lattice(rows, columns):
-    eight = nx.grid_2d_graph(rows, columns)
-    eight.add_edges_from(((r, c), (r + 1, c + 1)) for r in range(rows - 1) for c in range(columns - 1))
-    eight.add_edges_from(((r, c + 1), (r + 1, c)) for r in range(rows - 1) for c in range(columns - 1))
-    assert edges(mb.grid(rows, columns, neighbours=8)) == named(eight)
-    torus = {
-        frozenset((f"{r},{c}", f"{(r + dr) % rows},{(c + dc) % columns}"))
-        for r in range(rows)
-        for c in range(columns)
-        for dr, dc in ((0, 1), (1, 0))
-    }
-    assert edges(mb.grid(rows, columns, periodic=True)) == {edge for edge in torus if len(edge) == 2}
-
-
-def test_directions_and_masks():
-    model = mb.grid(3, 4, neighbours=8, tied="direction")
-    assert model.parameters == ("horizontal", "vertical", "diagonal", "antidiagonal")
-    mask = np.ones((3, 4), dtype=int)
-    mask[1, 1] = mask[0, 3] = 0
-    model = mb.grid(3, 4, mask=mask)
-    assert len(model.nodes) == 10
-    whole = mb.grid(3, 4)
-    kept = {edge for edge in edges(whole) if not {"1,1", "0,3"} & edge}
-    assert edges(model) == kept
-    stats = mb.Data(IMAGES).count(model)
-    np.testing.assert_array_equal(stats.rows, IMAGES.reshape(7, -1)[:, mask.ravel() == 1])
 
 
 def test_images_in_every_form(tmp_path):
@@ -91,23 +53,6 @@ def test_bad_images_raise_input_error(tmp_path):
         mb.Data(tmp_path / "wide.npy").count(mb.graph([("a", "b")]))
     with pytest.raises(mb.InputError, match=r"a\.csv: no such file"):  # several tables are one data set, too
         mb.Data([tmp_path / "a.csv", tmp_path / "b.csv"]).count(model)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"neighbours": 6}, "neighbours = 6: choose 4 or 8"),
-        ({"neighbours": None}, "neighbours = None: choose 4 or 8"),
-        ({"periodic": "yes"}, "periodic = 'yes': choose True or False"),
-        ({"mask": np.ones((2, 2))}, "mask has shape (2, 2): give 3 x 4 zeros and ones"),
-        ({"mask": np.full((3, 4), 0.5)}, "give 3 x 4 zeros and ones"),
-        ({"mask": np.zeros((3, 4))}, "mask is zero everywhere"),
-    ],
-)
-def test_bad_grid_options_raise_input_error(options, message):
-    with pytest.raises(mb.InputError) as caught:
-        mb.grid(3, 4, **options)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("place", range(10, 118, 3))

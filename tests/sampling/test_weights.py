@@ -22,7 +22,6 @@ from mrfbayes import (
     sample,
     select,
 )
-from mrfbayes.data.values import in_proportion
 from mrfbayes.estimation.dense_mode import level_means
 from mrfbayes.methods.registry import REGISTRY
 from mrfbayes.model.natural_form import dense_layout
@@ -171,14 +170,6 @@ def test_starts_at_the_data_are_in_proportion_to_weights(forms):
     rows = typical_rows(forms.counted, np.random.default_rng(2))
     error = np.sqrt(0.25 / len(rows))
     assert np.abs(rows.mean(axis=0) - forms.x.mean(axis=0)).max() < 5.5 * error
-
-
-def test_in_proportion_rounds_up_or_down():
-    weights = np.array([0.0, 3.0, 1.0, 0.0, 6.0, 0.0])
-    for seed in range(20):
-        index = in_proportion(weights, 25, np.random.default_rng(seed))
-        times = np.bincount(index, minlength=6)
-        assert (np.abs(times - 2.5 * weights) < 1).all()
 
 
 def test_kept_rows_of_large_data_average_without_bias(monkeypatch):

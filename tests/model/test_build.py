@@ -1,4 +1,6 @@
-"""`Model.from_data`: the coupling that fits each pair of kinds, and names with labels."""
+"""Fields from graphs, grids and data: the coupling that fits each pair of kinds, names, and what is refused."""
+
+from __future__ import annotations
 
 import itertools
 from types import SimpleNamespace
@@ -9,7 +11,9 @@ import pandas as pd
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.base import checks
 from mrfbayes.data.statistics import count_states
+from mrfbayes.model.build import complete
 from mrfbayes.model.schema import Schema, Variable
 
 SMOKES = Variable("smokes", "binary", ("no", "yes"))
@@ -210,3 +214,62 @@ def test_names_of_factors_are_compared_a_linear_number_of_times():
     compared = 0
     assert all(names.count(name) == 1 for name in names)
     assert compared > 20 * 100  # the negative control
+
+
+PAIR = [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"states": 2.5}, "states = 2.5: a number of states is a whole number from 2 to 255"),
+        ({"states": "3"}, "states = '3': a number of states"),
+        ({"states": None}, "states = None: a number of states"),
+        ({"states": [2, 2.5]}, "states[1] = 2.5"),
+        ({"states": {"a": 2}}, "states: node 'b' has none; give one number per node"),
+        ({"states": {"a": 2, "c": 2}}, "states: no node is called 'c'"),
+        ({"nodes": "ab"}, "nodes = 'ab': give a list of names"),
+        ({"nodes": 7}, "nodes = 7: give a list of names"),
+        ({"nodes": ["a", "b", ["c"]]}, "nodes[2]: ['c'] is a list"),
+        ({"nodes": ["a", "c"]}, "edges: node 'b' is not among nodes="),
+        ({"tied": "direction"}, "tied = 'direction': choose True or False"),
+        ({"tied": np.array([True, False])}, "tied = array([ True, False]): choose True or False"),
+        ({"fields": 2}, "fields = 2: choose True or False"),
+        ({"coupling": np.array(["a", "b"])}, "choose one of 'agreement', 'both-one', 'score', 'table'"),
+        ({"merge_edges": "yes"}, "merge_edges = 'yes': choose True or False"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(mb.InputError) as caught:
+        mb.graph(PAIR, **options)
+    assert message in str(caught.value)
+
+
+def test_states_by_name():
+    assert mb.graph(PAIR, states={"b": 3, "a": 2}).states.tolist() == [2, 3]
+    with pytest.raises(mb.InputError, match="the nodes of a grid are numbered"):
+        mb.grid(1, 2, states={"a": 2, "b": 2})
+
+
+def test_complete_graphs_have_every_edge():
+    model = complete(["u", "v", "w"], fields=True, coupling="both-one")
+    assert model.parameters == ("u--v", "u--w", "v--w", "u", "v", "w")
+    assert (
+        model.fingerprint
+        == mb.graph([("u", "v"), ("u", "w"), ("v", "w")], fields=True, coupling="both-one").fingerprint
+    )
+    for nodes, message in (([], "nodes is empty"), (["a", "a"], "two nodes are called 'a'"), ("ab", "give a list")):
+        with pytest.raises(mb.InputError, match=message):
+            complete(nodes)
+
+
+def test_what_does_not_fit_is_refused_before_it_is_made(monkeypatch):
+    with pytest.raises(mb.CostError, match=r"100,000 x 100,000 nodes .*9\.1 TiB .*limit"):
+        mb.grid(10**5, 10**5)
+    with pytest.raises(mb.CostError, match=r"2\^\d+ bytes of memory.*use a smaller grid"):
+        mb.grid(10**30, 3)
+    with pytest.raises(mb.CostError, match=r"1,000,000 variables .*499,999,500,000 edges"):
+        complete(range(10**6))
+    monkeypatch.setattr(checks, "memory_limit", lambda: 10_000)
+    with pytest.raises(mb.CostError, match="a graph of 100 edges would take"):
+        mb.graph(np.stack([np.arange(100), np.arange(100) + 1], axis=1))

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.model.schema import Schema
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 
@@ -88,82 +87,7 @@ def test_constant_columns():
     assert [text.split()[0] for text in data.warnings] == ["'b'"]  # left out
 
 
-def test_schemas_are_equal_for_equal_codings_and_survive_a_file():
-    x = pd.DataFrame({"a": [1, 2, 3, -99], "b": ["u", "v", "w", "u"]})
-    schema = mb.Data(x, na_values=[-99]).schema
-    assert schema == mb.Data(x[::-1], na_values=[-99]).schema
-    assert schema == Schema.from_dict(schema.to_dict())
-    later = mb.Data(x[:1], schema=schema)
-    assert later.schema == schema
-    np.testing.assert_array_equal(later.rows(), [[0, 0]])
-    np.testing.assert_array_equal(mb.Data(x, schema=schema).rows()[:, 0], [0, 1, 2, 255])
-
-
-def test_labels_without_an_order_get_no_agreement_between_positions():
-    rng = np.random.default_rng(1)
-    towns, colours = np.array(["Lima", "Oslo", "Bern"]), np.array(["blue", "red", "green"])
-    k = rng.integers(0, 3, 200)
-    x = pd.DataFrame({"town": towns[k], "colour": colours[np.where(rng.random(200) < 0.8, k, rng.integers(0, 3, 200))]})
-    with pytest.raises(mb.InputError, match="agreement of different labels"):
-        mb.Data(x).count(mb.complete(["town", "colour"], states=3))
-    with pytest.raises(mb.InputError, match="coupling 'score' needs"):
-        mb.Data(x).count(mb.complete(["town", "colour"], states=3, coupling="score"))
-    same = pd.DataFrame({"first": towns[k], "second": towns[k]})
-    agree = mb.Data(same).count(mb.complete(["first", "second"], states=3))
-    assert agree.counts[0] == 200
-    model = mb.Model.from_data(mb.Data(x))
-    assert model.chart.sides.max() == 5  # a table with a reference category
-
-
 def test_mixed_levels_keep_their_own_states():
     rng = np.random.default_rng(2)
     x = pd.DataFrame({"a": rng.integers(1, 7, 50), "b": rng.integers(1, 7, 50), "c": rng.integers(0, 2, 50)})
     assert mb.Model.from_data(mb.Data(x)).states.tolist() == [6, 6, 2]
-
-
-def test_weights_may_be_fractions_and_n_is_their_sum():
-    data = mb.Data({"a": [0, 1, 1], "b": [1, 0, 1], "w": [0.5, 2.0, 0.25]}, weights="w")
-    assert (data.n, data.n_rows, data.schema.names) == (2.75, 3, ("a", "b"))
-
-
-def test_groups_and_covariates_have_roles():
-    table = {"a": [0, 1, 1, 0], "b": [1, 0, 1, 0], "who": ["x", "y", "x", "y"], "age": [20.5, 31, 44, 52]}
-    data = mb.Data(table, group="who", covariates=["age"])
-    assert data.schema.names == ("a", "b")
-    assert data.group_labels == ("x", "y")
-    np.testing.assert_array_equal(data.covariates[:, 0], table["age"])
-    assert [part.n for part in data.parts().values()] == [2, 2]
-    model = mb.Model.from_data(data)
-    with pytest.raises(mb.InputError, match="covariates = 'age'"):
-        mb.estimate(model, data)
-    with pytest.warns(mb.MRFWarning, match=r"groups .*not used"):
-        mb.estimate(model, mb.Data(table, group="who", drop=["age"]), progress=False)
-
-
-def test_repr_shows_variables_and_missing_cells():
-    data = mb.Data({"<b>": ["no", "yes", ""], "q": [1, 2, 5]})
-    assert "3 rows of 2 variables" in repr(data)
-    assert "1 missing cell" in repr(data)
-    page = data._repr_html_()
-    assert "&lt;b&gt;" in page
-    assert "<b>" not in page
-    assert data.variables.loc["q", "n"] == [1, 1, 0, 0, 1]
-
-
-def test_value_labels_and_missing_codes_of_spss_files(tmp_path):
-    import pyreadstat
-
-    x = pd.DataFrame({"item": [1.0, 2.0, 5.0, 9.0], "sex": [1.0, 2.0, 1.0, 2.0], "region": [3.0, 1.0, 7.0, 3.0]})
-    labels = {"item": {1: "never", 5: "always"}, "sex": {1: "male", 2: "female"}, "region": {1: "N", 3: "S", 7: "W"}}
-    pyreadstat.write_sav(
-        x,
-        str(tmp_path / "d.sav"),
-        variable_value_labels=labels,
-        missing_ranges={"item": [9]},
-        variable_measure={"item": "ordinal", "sex": "nominal", "region": "nominal"},
-    )
-    data = mb.Data(tmp_path / "d.sav")
-    assert data.schema["item"].labels == ("never", "2", "3", "4", "always")
-    assert (data.schema["item"].kind, data.schema["sex"].labels) == ("ordinal", ("male", "female"))
-    assert (data.schema["region"].kind, data.schema["region"].labels) == ("nominal", ("N", "S", "W"))
-    np.testing.assert_array_equal(data.rows()[:, 0], [0, 1, 4, 255])

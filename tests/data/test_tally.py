@@ -1,4 +1,4 @@
-"""Rows with missing cells: what is kept of them, what is said, and what is refused."""
+"""Rows as sums and samples; rows with missing cells: what is kept of them, what is said, and what is refused."""
 
 import warnings
 
@@ -7,6 +7,8 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes import Data, InputError, MRFWarning
+from mrfbayes.data import tally as tally_module
+from mrfbayes.model.build import grid
 
 CHAIN = mb.graph([("a", "b"), ("b", "c")], fields=True)
 NAN = float("nan")
@@ -103,3 +105,26 @@ def test_constant_columns_are_judged_by_all_that_is_seen():
     rows = np.array([[0, 1, 1], [0, 0, 0], [1, NAN, 1]])
     assert not any("constant" in text for text in modelled(rows).notes)
     assert any("constant" in text for text in modelled(np.array([[0, 1, 1], [0, 0, 0], [0, NAN, 1]])).notes)
+
+
+def test_kept_rows_are_a_fair_sample_in_proportion_to_weight(monkeypatch):
+    """Row k spells k; the first half weighs three times the second, and a thousand rows weigh nothing."""
+    monkeypatch.setattr(tally_module, "KEPT_ROWS", 400)
+    monkeypatch.setattr(tally_module, "CHUNK_ROWS", 640)
+    model = grid(1, 13)
+    x = (np.arange(8000)[:, None] >> np.arange(13)) & 1
+    weight = np.where(np.arange(8000) < 4000, 3.0, 1.0)
+    weight[1000:2000] = 0.0
+    shares = []
+    for seed in range(20):
+        monkeypatch.setattr(tally_module, "_ROW_SEED", seed)
+        index = Data(x, weights=weight).count(model).rows.astype(int) @ (1 << np.arange(13))
+        assert index.size == 400
+        assert (np.diff(index) > 0).all()  # distinct, in the order of the data
+        assert not ((index >= 1000) & (index < 2000)).any()
+        shares.append((index < 4000).mean())
+    np.testing.assert_array_equal(index, Data(x, weights=weight).count(model).rows.astype(int) @ (1 << np.arange(13)))
+    # Kept up to the time t at which 3000 (1 - exp(-3t)) + 4000 (1 - exp(-t)) = 400: 274.2 of the first half.
+    error = np.sqrt(0.68 * 0.32 / 400 / 20)
+    assert abs(np.mean(shares) - 0.6855) < 4.9 * error
+    assert abs(np.mean(shares) - 3 / 7) > 20 * error  # the negative control: what blindness to the weights would give
