@@ -1,4 +1,4 @@
-"""The skeletons of CONTRIBUTING.md are compiled and used; that of an engine in tests/engines/test_engines.py."""
+"""The skeletons of CONTRIBUTING.md are compiled and used; that of an engine in tests/engines/test_registry.py."""
 
 import ast
 import sys

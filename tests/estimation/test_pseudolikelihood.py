@@ -1,4 +1,4 @@
-"""Information and scores of the pseudolikelihood by differences, and how far its spreads can be trusted."""
+"""The pseudolikelihood: its maximum, information and scores by differences, and how far its spreads can be trusted."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ import mrfbayes as mb
 from estimation.fields import FIELDS, Enumerated, weak
 from mrfbayes.data.data import Data
 from mrfbayes.estimation import pseudolikelihood as godambe
+from mrfbayes.estimation.estimate import estimate
 from mrfbayes.estimation.pseudolikelihood import PseudoObjective
 from mrfbayes.priors import Prior
 
@@ -62,3 +63,25 @@ def test_pseudolikelihood_notes_that_its_sds_are_too_small():
     said = [text for text in posterior.notes if "so its sds are too small: here about 0." in text]
     assert len(said) == 1
     assert 0.6 < posterior.details["spread_ratio"] < 0.95
+
+
+def log_pseudolikelihood(field, x, w):
+    shape = tuple(field.model.states)
+    log_p = (field.statistics @ w).reshape(shape)
+    total = 0.0
+    for axis in range(len(shape)):
+        conditional = log_p - np.logaddexp.reduce(log_p, axis=axis, keepdims=True)
+        total += conditional[tuple(x.T)].sum()
+    return total
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_pseudo_is_a_maximum_of_the_product_of_conditionals(name):
+    field = Enumerated.of(FIELDS[name])
+    x = field.draw(weak(field.model, 5), 400, 6)
+    found = estimate(field.model, x, algorithm="pseudo")
+    assert found.converged
+    here = log_pseudolikelihood(field, x, found.log_odds)
+    for step in np.eye(field.model.n_parameters):
+        for size in (1e-3, -1e-3):
+            assert log_pseudolikelihood(field, x, found.log_odds + size * step) < here

@@ -7,30 +7,17 @@ import signal
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 import mrfbayes as mb
+from methods.langevin.langevin_cases import field
 from mrfbayes.base.budget import Budget
 from mrfbayes.engines.settings import choose_method
 from mrfbayes.methods.langevin import walk, warp
 from mrfbayes.methods.langevin.langevin import default_steps
-from mrfbayes.methods.langevin.moments import WalkTrust
-from mrfbayes.methods.langevin.walk import noisy_directions
-from mrfbayes.methods.langevin.warp import IDENTITY, MAX_TABLE_SDS, WARP_CELLS, Warp, Whitening
-from mrfbayes.methods.problem import Problem
-from mrfbayes.methods.registry import method_row
+from mrfbayes.methods.langevin.warp import IDENTITY
 from mrfbayes.model.schema import Schema, Variable
-from mrfbayes.priors import Prior
-from mrfbayes.results import diagnostics
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
-
-
-def field(d=6, states=2, coupling="both-one", n=200):
-    model = mb.graph(list(itertools.combinations(range(d), 2)), states=states, fields=True, coupling=coupling)
-    rng = np.random.default_rng(4)
-    w = 0.5 * rng.normal(size=model.n_parameters) / (np.max(states) - 1)
-    return model, mb.simulate(model, model.chart.theta(w), n, rng=2)
 
 
 @pytest.mark.parametrize(("coupling", "states"), [("both-one", 2), ("score", 3), ("agreement", 3)])
@@ -60,25 +47,6 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path):
     continued = mb.sample(model, x, "langevin", draws=15, thin=2, checkpoint=tmp_path / "run", **settings)
     np.testing.assert_allclose(continued.draws, whole.draws, rtol=1e-4)
     assert continued.details["resumed_steps"] == 54  # 40 of them warm-up
-
-
-def test_a_replica_beyond_a_wall_does_not_overshoot(monkeypatch):
-    """A variable that never varied: where it would have to, the gradient is hundreds of times its usual size."""
-    model, x = field()
-    x[:, 0] = 1
-    problem = Problem(model, mb.Data(x).count(model), Prior(model, "normal(0, 5)"), np.random.SeedSequence(1))
-
-    def moved(limit):
-        monkeypatch.setattr(walk, "MOST_DRIFT", limit)
-        replicas = method_row("langevin").prepare(problem).walk(1, 0, 1)
-        before = replicas.state["y"] = np.full_like(replicas.state["y"], -30.0)
-        before = before.copy()
-        replicas.advance(1)
-        return np.abs(replicas.state["y"] - before).max()
-
-    step = 0.3
-    assert moved(10.0) < 10.0 * step + 6 * np.sqrt(2 * step)  # the noise has a variance of 2 h
-    assert moved(np.inf) > 20.0 * step  # negative control
 
 
 def test_workers_are_threads_and_change_no_draw():
@@ -117,17 +85,6 @@ def test_steps_that_are_too_long_are_measured():
     assert usual.details["step_sd_error"] < 0.02
     assert usual.details["step_mean_error"] < 0.04
     assert wild.details["step_sd_error"] > 2 * usual.details["step_sd_error"]
-
-
-def test_diagnostics_of_a_langevin_run():
-    measured = WalkTrust(0.01, 0.01, 0.02, 0.02, 16)
-    assert measured.bounds == pytest.approx((np.hypot(0.02, 0.02),) * 2)
-    assert "steps and lag at most 2.0% and 2.0%" in str(measured)
-    short = WalkTrust(0.01, 0.01, np.nan, np.nan, 16)
-    assert short.bounds == pytest.approx((0.02, 0.02))
-    assert "bias of steps not measured" in str(short)
-    frozen = WalkTrust(0.26, 0.18, 1.8, 403.0, 16)  # chains never left their phase: 40,300 % would say nothing
-    assert str(frozen).startswith("neither means nor sds can be trusted")
 
 
 def test_a_usual_questionnaire_has_enough_effective_draws():
@@ -208,30 +165,6 @@ def test_short_warmup_causes_a_warning():
     assert any("a warm-up of 4 steps is too short" in text for text in found.warnings)
 
 
-@pytest.mark.parametrize("block", [7, 512])
-def test_turned_coordinates_are_orthogonal_and_begin_with_the_noise(monkeypatch, block):
-    monkeypatch.setattr("mrfbayes.methods.langevin.warp.PANEL", block)
-    rng = np.random.default_rng(6)
-    true = np.linalg.qr(rng.normal(size=(30, 3)))[0]
-    for n in (20, 400):  # fewer samples than parameters, and more
-        noise = rng.normal(size=(n, 3)) * [3.0, 2.0, 1.0] @ true.T + 0.01 * rng.normal(size=(n, 30))
-        directions = noisy_directions(noise)
-        assert directions.shape == (30, 3)
-        factor = np.triu(rng.normal(size=(30, 30)))
-        metric = Whitening(factor, directions)
-        matrix = metric.turn(np.eye(30))
-        np.testing.assert_allclose(matrix.T @ matrix, np.eye(30), atol=1e-10)
-        np.testing.assert_allclose(matrix[:, :3], directions, atol=1e-12)
-        np.testing.assert_allclose(metric.turn_back(np.eye(30)), matrix.T, atol=1e-10)
-        whole, y = factor @ matrix, rng.normal(size=(4, 30))
-        np.testing.assert_allclose(metric.forward(y), y @ whole.T, atol=1e-4)
-        np.testing.assert_allclose(metric.back(y), y @ whole, atol=1e-4)
-        np.testing.assert_allclose(metric.back_first(y), (y @ whole)[:, :3], atol=1e-4)
-        np.testing.assert_allclose(metric.variances(np.arange(30.0)), whole**2 @ np.arange(30.0), rtol=1e-4)
-        np.testing.assert_allclose(np.abs(np.linalg.svd(true.T @ directions)[1]), 1.0, atol=1e-3)
-    assert noisy_directions(1e-3 * rng.normal(size=(50, 30))).shape == (30, 0)
-
-
 def test_ctrl_c_while_the_result_is_assembled_keeps_it(monkeypatch):
     from mrfbayes.sampling import assemble
 
@@ -247,24 +180,6 @@ def test_ctrl_c_while_the_result_is_assembled_keeps_it(monkeypatch):
     after = mb.sample(model, x, "langevin", **settings)
     np.testing.assert_array_equal(after.draws, before.draws)
     assert not after.partial
-
-
-def test_one_stuck_replica_is_detected():
-    """Converged replicas of any length agree within chance; one that stands still does not."""
-    from mrfbayes.engines.langevin import watched
-
-    rng = np.random.default_rng(5)
-    draws = rng.normal(size=(16, 400, 300))
-    assert watched(draws).is_enough
-    short = watched(rng.normal(size=(16, 20, 300)))
-    assert short.agree  # R-hat is above 1.01 by chance alone
-    assert not short.is_enough
-    assert short.r_hat.max() > diagnostics.MOST_R_HAT
-    stuck = draws.copy()
-    stuck[3] = stuck[3, :1]
-    assert not watched(stuck).agree
-    apart = watched(draws + rng.normal(size=(16, 1, 1)) * (np.arange(300) == 250))
-    assert not apart.agree  # one parameter in 300, which is found
 
 
 def test_default_run_needs_no_warning():
@@ -346,42 +261,3 @@ def test_variables_that_never_varied_need_no_longer_run(monkeypatch):
     found = mb.sample(model, x, "langevin", rng=3, progress=False)
     assert found.steps > usual
     assert found.details["step_mean_error"] > 0.02
-
-
-def test_gradients_in_warped_coordinates_are_those_of_the_density():
-    """By differences of a normal density in w, with the Jacobian of the map."""
-    z = np.linspace(-MAX_TABLE_SDS, MAX_TABLE_SDS, WARP_CELLS + 1)
-    phi = z + 0.2 * np.tanh(z)
-    slope = 1 + 0.2 / np.cosh(z) ** 2
-    bend = -0.4 * np.tanh(z) / np.cosh(z) ** 2 / slope
-    form = np.array([[0.8, 1.0]])
-    bent = Warp(np.array([1]), sparse.csr_array(form), np.array([1.7]), np.stack([phi, slope, bend])[:, None])
-
-    def log_density(u):
-        return -(bent.offsets(u) ** 2).sum(axis=1) / 2 + np.log(bent.evaluate(u @ form.T)[1][:, 0])
-
-    u = np.array([[0.3, -1.1], [2.0, 0.4], [0.0, 2.2]])
-    np.testing.assert_array_equal(bent.offsets(u)[:, 0], u[:, 0])
-    np.testing.assert_allclose(bent.offsets(u) @ form[0], bent.evaluate(u @ form.T)[0][:, 0])
-    gradient = -bent.offsets(u)
-    bent.gradients(u, gradient)
-    for k, step in enumerate(1e-2 * np.eye(2)):
-        expected = (log_density(u + step) - log_density(u - step)) / 2e-2
-        np.testing.assert_allclose(gradient[:, k], expected, atol=3e-3)
-
-
-def test_moments_of_a_normal_in_warped_coordinates():
-    """Against a sample, where the form has other parameters in it and the metric is turned."""
-    z = np.linspace(-MAX_TABLE_SDS, MAX_TABLE_SDS, WARP_CELLS + 1)
-    phi = z + 0.5 * np.log(np.cosh(z))
-    rng = np.random.default_rng(3)
-    form = np.array([[0.7, 0.0, 1.0, 0.4]])
-    bent = Warp(np.array([2]), sparse.csr_array(form), np.array([0.8]), np.stack([phi, phi, phi])[:, None])
-    metric = Whitening(np.triu(rng.normal(size=(4, 4))) + np.eye(4), np.linalg.qr(rng.normal(size=(4, 1)))[0])
-    spread = np.array([0.8, 1.0, 0.9, 1.0])
-    moved = bent.offsets(metric.forward(rng.normal(size=(400_000, 4)) * np.sqrt(spread)))
-    for power, expected in enumerate(bent.normal_moments(metric, spread), start=1):
-        sample = moved**power
-        error = sample.std(axis=0) / np.sqrt(len(sample))
-        assert (np.abs(sample.mean(axis=0) - expected) < 4 * error).all()
-    assert np.abs(moved[:, 2].mean()) > 0.1  # phi has a mean of its own
