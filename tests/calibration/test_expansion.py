@@ -10,32 +10,16 @@ from mrfbayes.calibration import expansion as calibration
 from mrfbayes.calibration import one_loop as loops
 from mrfbayes.calibration.cumulants import ExactCumulants
 from mrfbayes.calibration.full import MOMENT_CELLS, moments_cost
-from mrfbayes.calibration.matching import Coins, coin_moments, match, match_loop, skewness_doubts
+from mrfbayes.calibration.matching import match, match_loop, skewness_doubts
 from mrfbayes.calibration.one_loop import Effort, one_loop
 from mrfbayes.exact.clamped import Observed
-from mrfbayes.kernels.base.polygamma import inverse_trigamma, polygammas
+from mrfbayes.kernels.base.polygamma import polygammas
 from mrfbayes.kernels.calibration.copula import match_cumulants
 from mrfbayes.particles.moments import row_statistics
 from mrfbayes.priors import Prior
 from oracles import cumulants
 
 SEED = np.random.SeedSequence(7)
-
-
-def test_cumulants_of_a_coin_give_the_coin_back():
-    rng = np.random.default_rng(0)
-    a, b = np.exp(rng.uniform(-1, 6, (2, 300)))
-    coins = Coins(a, b, np.zeros(300), 0)
-    _, variance, third, _ = coin_moments(coins)
-    found_a, found_b = np.empty(300), np.empty(300)
-    clipped = match_cumulants(variance, third, found_a, found_b)
-    inside = np.array(
-        [abs(t) < -0.98 * polygammas(inverse_trigamma(v))[2] for v, t in zip(variance, third, strict=True)]
-    )
-    assert inside.sum() > 150
-    assert clipped <= 300 - inside.sum()
-    np.testing.assert_allclose(found_a[inside], a[inside], rtol=1e-9)
-    np.testing.assert_allclose(found_b[inside], b[inside], rtol=1e-9)
 
 
 def test_what_no_coin_can_do_is_clipped_and_counted():

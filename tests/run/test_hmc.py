@@ -52,24 +52,6 @@ def acceptance(states, steps=3_000):
     return np.mean([state["counters"][ACCEPTED] for state in states]) / steps
 
 
-@pytest.mark.parametrize("p", [1, 4, 7, 12])
-def test_whitening_is_a_triangular_solve(p):
-    rng = np.random.default_rng(p)
-    root = rng.standard_normal((p, p))
-    information = root @ root.T + np.eye(p)
-    mode, y, out = rng.standard_normal(p), rng.standard_normal(p), np.zeros(p)
-    lower = np.linalg.cholesky(information)
-    hmc.to_log_odds(make_metric(mode, information), y, out)
-    np.testing.assert_allclose(out, mode + np.linalg.solve(lower.T, y), rtol=1e-4, atol=1e-4)
-    hmc.whiten(make_metric(mode, information), y, out)
-    np.testing.assert_allclose(out, np.linalg.solve(lower, y), rtol=1e-4, atol=1e-4)
-    diagonal = np.diag(information)
-    hmc.to_log_odds(make_metric(mode, diagonal), y, out)
-    np.testing.assert_allclose(out, mode + y / np.sqrt(diagonal), rtol=1e-6)
-    hmc.whiten(make_metric(mode, diagonal), y, out)
-    np.testing.assert_allclose(out, y / np.sqrt(diagonal), rtol=1e-6)
-
-
 def test_a_start_comes_back_as_it_was_given():
     metric = make_metric(np.zeros(3), np.array([[2.0, 0.5, 0.1], [0.5, 3.0, 0.2], [0.1, 0.2, 1.0]]))
     state = initial_state(metric, np.random.SeedSequence(1), np.array([0.4, -0.2, 0.9]))
