@@ -8,12 +8,9 @@ import pytest
 
 import mrfbayes as mb
 import oracles_hidden as oracle
-from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.hidden.segment import LIMIT_CRITICAL, segment
-from mrfbayes.kernels.hidden.chain import cluster_sweep, exponentiate
-from mrfbayes.kernels.particles.cluster import gibbs_sweep
 from mrfbayes.particles import log_z_curve
-from mrfbayes.particles.log_z_curve import LogZCurve, TiedField
+from mrfbayes.particles.log_z_curve import LogZCurve
 from mrfbayes.results import diagnostics
 
 Z_LIMIT = 5.0  # two-sided level 6e-7
@@ -33,31 +30,6 @@ def z_scores(result, truth):
     """Distance of the posterior means from the truth in Monte-Carlo standard errors."""
     draws = result.draws[..., : len(truth)]
     return np.abs(draws.mean(axis=(0, 1)) - truth) / diagnostics.mcse_mean(draws)
-
-
-@pytest.mark.parametrize("moves", ["gibbs", "cluster"])
-def test_label_sweeps_at_a_fixed_coupling_agree_with_enumeration(moves):
-    edges, w, n, q, sweeps = oracle.grid_edges(3, 3), 0.8, 9, 3, 40_000
-    log_likelihood = np.random.default_rng(1).normal(0, 1, (n, q))
-    field = TiedField.on_grid(3, 3, q)
-    x, state = np.zeros(n, np.uint8), kernel_state(seed_sequence(2), moves)
-    likelihood, counts = np.empty((n, q)), np.zeros((n, q))
-    exponentiate(log_likelihood, likelihood)
-    clusters = np.empty(n, np.int32), np.empty(len(edges), np.int32)
-    sums, weights = np.empty((n, q)), np.empty(q)
-    batches = np.zeros((40, n, q))
-    for sweep in range(sweeps):
-        if moves == "gibbs":
-            gibbs_sweep(field.neighbours, x, likelihood, w, weights, np.empty((0, q)), state)
-        else:
-            cluster_sweep(field.pairs, x, log_likelihood, w, clusters, sums, state)
-        batches[sweep * 40 // sweeps, np.arange(n), x] += 40 / sweeps
-    counts = batches.mean(axis=0)
-    error = batches.std(axis=0, ddof=1) / math.sqrt(40)
-    truth = oracle.label_marginals(None, edges, w, log_likelihood)
-    assert (np.abs(counts - truth) < 6 * error).all()  # a t distribution of 39 degrees of freedom: level 1e-6
-    wrong = oracle.label_marginals(None, edges, 0.7, log_likelihood)
-    assert (np.abs(counts - wrong) > 6 * error).any()
 
 
 @pytest.fixture(scope="module")

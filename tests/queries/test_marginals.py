@@ -1,4 +1,4 @@
-"""Marginals, joint tables, best configurations and row probabilities against enumeration and transfer matrices."""
+"""Marginals and joint tables against enumeration and transfer matrices."""
 
 import itertools
 
@@ -10,24 +10,7 @@ import oracles
 import small_fields
 from mrfbayes.base import checks
 from mrfbayes.exact.held import HeldField
-from mrfbayes.model.schema import Schema, Variable
-
-FIELDS = sorted(small_fields.FIELDS)
-
-
-def enumerated(model, theta, given):
-    """All states and their probabilities given ``given``."""
-    x = small_fields.states(model)
-    logs = small_fields.log_weights(model, theta, x)
-    p = np.exp(logs - logs.max())
-    for name, state in given.items():
-        p = p * (x[:, model.nodes.index(name)] == state)
-    return x, p / p.sum()
-
-
-def held_sets(model):
-    names = model.nodes
-    return ({}, {names[1]: 1}, {names[0]: 0, names[2]: 1}, dict.fromkeys(names[1:], 1))
+from queries.query_cases import FIELDS, enumerated, held_sets
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -46,51 +29,6 @@ def test_marginals_of_nodes_and_all_pairs_equal_enumeration(name):
         for (node, other, state, of_other), value in answer.pairs["probability"].items():
             cell = (x[:, place[node]] == state) & (x[:, place[other]] == of_other)
             assert value == pytest.approx(p[cell].sum(), abs=1e-12)
-
-
-@pytest.mark.parametrize("name", FIELDS)
-def test_best_configurations_and_rows_equal_enumeration(name):
-    model = small_fields.FIELDS[name]()
-    theta = small_fields.random_theta(model, 2)
-    for given in held_sets(model):
-        x, p = enumerated(model, theta, given)
-        best = mb.most_probable(model, theta, given=given, k=9)
-        expected = np.sort(p[p > 0])[::-1][:9]
-        np.testing.assert_allclose(best.table["probability"], expected, rtol=1e-10)
-        assert len(np.unique(best.states, axis=0)) == len(expected)
-        rows = [np.flatnonzero((x == row).all(axis=1))[0] for row in best.states]
-        np.testing.assert_allclose(p[rows], expected, rtol=1e-10)
-    x, p = enumerated(model, theta, {})
-    np.testing.assert_allclose(mb.log_probability(model, theta, x).table["log_probability"], np.log(p), rtol=1e-10)
-
-
-def test_most_probable_on_every_small_graph():
-    rng = np.random.default_rng(0)
-    for d, pairs in oracles.connected_graphs(5):
-        model = mb.graph(pairs, nodes=range(d), states=3, fields=True)
-        theta = small_fields.random_theta(model, int(rng.integers(1000)))
-        p = np.sort(enumerated(model, theta, {})[1])[::-1]
-        np.testing.assert_allclose(mb.most_probable(model, theta, k=20).table["probability"], p[:20], rtol=1e-10)
-
-
-def test_sum_of_all_best_configurations_is_one():
-    """A search that lost or repeated a configuration would not sum to one."""
-    model = mb.graph(small_fields.SQUARE, states=[2, 3, 2, 3], fields=True, coupling="table")
-    best = mb.most_probable(model, small_fields.random_theta(model, 3), k=10**9)
-    assert len(best.table) == 36
-    assert best.table["probability"].sum() == pytest.approx(1.0, abs=1e-12)
-    assert (np.diff(best.table["probability"]) <= 1e-15).all()
-
-
-def test_rows_with_missing_cells_and_given_are_conditional_sums():
-    model = small_fields.FIELDS["ordinal"]()
-    theta = small_fields.random_theta(model, 4)
-    x, p = enumerated(model, theta, {})
-    log_p = mb.log_probability(model, theta, [[2, None, 1]]).table["log_probability"].iloc[0]
-    assert log_p == pytest.approx(np.log(p[(x[:, 0] == 2) & (x[:, 2] == 1)].sum()), rel=1e-10)
-    log_p = mb.log_probability(model, theta, {"0": 2}, given={"2": 1}).table["log_probability"].iloc[0]
-    x, p = enumerated(model, theta, {"2": 1})
-    assert log_p == pytest.approx(np.log(p[x[:, 0] == 2].sum()), rel=1e-10)
 
 
 def test_grid_of_width_ten_equals_transfer_matrix():
@@ -128,14 +66,6 @@ def test_joint_of_distant_nodes_equals_enumeration_and_its_margins():
     answer = mb.joint(model, theta, ["5", "1", "3"], given={"0": 1})
     for states, value in answer.table["probability"].items():
         assert value == pytest.approx(p[(x[:, [5, 1, 3]] == states).all(axis=1)].sum(), abs=1e-12)
-
-
-def test_ferromagnet_of_known_ground_state():
-    """On a large strip with positive couplings and one held end, all nodes agree with it."""
-    model = mb.grid(4, 200)
-    best = mb.most_probable(model, 0.7, given={"0,0": 1})
-    assert best.states.all()
-    assert mb.most_probable(model, 0.7, given={"0,0": 0}).states.sum() == 0
 
 
 def test_nodes_cut_off_by_held_ones_are_left_out():
@@ -200,48 +130,3 @@ def test_posterior_gives_intervals_around_the_answers_of_its_draws():
     assert best.table["best"].max() > 0
     assert "q95" in mb.log_probability(model, post, x[:3], draws=20).table
     assert "sd" in mb.joint(model, post, ["a", "c"], draws=20).table
-
-
-def test_labels_of_the_schema_are_taken_and_shown():
-    answers = Variable("answer", "ordinal", ("never", "rarely", "often"))
-    model = mb.Model.from_data(
-        Schema((answers, Variable("sex", "binary", ("f", "m")), Variable("n", "binary", (1, 2))))
-    )
-    theta = small_fields.random_theta(model, 9)
-    by_label = mb.marginals(model, theta, given={"answer": "often", "n": 2})
-    assert by_label.table.index.get_level_values("state").tolist() == ["f", "m"]
-    _, p = enumerated(model, theta, {"answer": 2, "n": 1})
-    x = small_fields.states(model)
-    assert by_label.table["probability"].iloc[1] == pytest.approx(p[x[:, 1] == 1].sum(), abs=1e-12)
-    assert mb.most_probable(model, theta).table["answer"].iloc[0] in answers.labels
-    with pytest.raises(mb.InputError, match="'daily'"):
-        mb.marginals(model, theta, given={"answer": "daily"})
-
-
-WRONG = [
-    (lambda m: mb.marginals(m, 0.6, given={"z": 1}), "given", "'z'"),
-    (lambda m: mb.marginals(m, 0.6, given={"a": 7}), "given", "7"),
-    (lambda m: mb.marginals(m, 0.6, given=[1]), "given", "[1]"),
-    (lambda m: mb.marginals(m, 0.6, nodes=["a"], given={"a": 1}), "nodes", "'a'"),
-    (lambda m: mb.marginals(m, 0.6, nodes=["a", "a"]), "nodes", "'a'"),
-    (lambda m: mb.marginals(m, 0.6, given=dict.fromkeys("abc", 1)), "nodes", "None"),
-    (lambda m: mb.joint(m, 0.6, []), "nodes", "[]"),
-    (lambda m: mb.marginals(m, 0.6, pairs=["ab"]), "pairs", "'ab'"),
-    (lambda m: mb.marginals(m, 0.6, pairs="all"), "pairs", "'all'"),
-    (lambda m: mb.marginals(m, 0.6, pairs=[("a", "c")], method="loopy"), "pairs", "'c'"),
-    (lambda m: mb.marginals(m, 0.6, method="magic"), "method", "'magic'"),
-    (lambda m: mb.marginals(m, 1.6), "theta", "1.6"),
-    (lambda m: mb.marginals(m, 0.6, ci_prob=2.0), "ci_prob", "2.0"),
-    (lambda m: mb.most_probable(m, 0.6, k=0), "k", "0"),
-    (lambda m: mb.log_probability(m, 0.6, [[0, 1]]), "rows", "(1, 2)"),
-    (lambda m: mb.log_probability(m, 0.6, {"a": 3}), "rows", "3"),
-    (lambda m: mb.log_partition(m, 0.6, convention="maths"), "convention", "'maths'"),
-]
-
-
-@pytest.mark.parametrize(("call", "argument", "value"), WRONG, ids=[f"{w[1]}={w[2]}" for w in WRONG])
-def test_wrong_arguments_are_named_with_their_value(call, argument, value):
-    with pytest.raises(mb.InputError) as error:
-        call(mb.graph([("a", "b"), ("b", "c")]))
-    assert argument in str(error.value)
-    assert value in str(error.value)

@@ -1,6 +1,7 @@
-"""Thermodynamics, correlations and population counts against enumeration and closed forms."""
+"""Thermodynamics and annealed log Z against enumeration, closed forms and exact values."""
 
 import itertools
+import math
 
 import matplotlib as mpl
 import numpy as np
@@ -9,10 +10,8 @@ from matplotlib import pyplot
 
 import mrfbayes as mb
 import small_fields
-from mrfbayes.exact.clamped import Enumerated
 
 mpl.use("Agg")
-BINARY = ["grid", "grid, fields", "graph, fields", "graph, both-one", "star", "isolated"]
 
 
 def spins_energy(model, ising, x):
@@ -82,43 +81,6 @@ def test_wide_fields_are_refused_with_the_alternative():
         mb.thermodynamics(mb.grid(60, 60, fields=True), 0.6)
 
 
-@pytest.mark.parametrize("name", BINARY)
-def test_correlations_and_counts_equal_enumeration(name):
-    model = small_fields.FIELDS[name]()
-    theta = small_fields.random_theta(model, 3)
-    x = small_fields.states(model)
-    p = np.exp(small_fields.log_weights(model, theta, x) - small_fields.log_z(model, theta))
-    rows = small_fields.draw(model, theta, 200, 4)
-    table = mb.correlations(model, theta, rows).table
-    centred, observed = x - p @ x, rows - rows.mean(axis=0)
-    for order in (2, 3):
-        for group in itertools.combinations(range(model.n_nodes), order):
-            row = table.loc[order, "--".join(model.nodes[i] for i in group)]
-            assert row["predicted"] == pytest.approx(p @ np.prod(centred[:, group], axis=1), abs=1e-12)
-            product = np.prod(observed[:, group], axis=1)
-            assert row["observed"] == pytest.approx(product.mean(), abs=1e-12)
-            assert row["observed_error"] == pytest.approx(product.std() / np.sqrt(200), abs=1e-12)
-    counts = mb.population_counts(model, theta, rows).table
-    np.testing.assert_allclose(counts["predicted"], np.bincount(x.sum(axis=1), p), atol=1e-13)
-    np.testing.assert_allclose(counts["observed"] * 200, np.bincount(rows.sum(axis=1), minlength=len(counts)))
-
-
-def test_simulated_correlations_are_those_of_a_large_field():
-    """A chain of 30 nodes has too many configurations; covariances of neighbours are tanh(w / 2) / 4."""
-    model = mb.graph([(i, i + 1) for i in range(29)])
-    assert not Enumerated.is_feasible(model)
-    theta = 0.7
-    found = mb.correlations(model, theta, np.eye(30, dtype=int), third=False, samples=20_000)
-    assert not found.is_exact
-    assert found.notes
-    near = found.table.loc[2].loc[[f"{i}--{i + 1}" for i in range(29)], "predicted"]
-    expected = 0.25 * (2 * theta - 1)
-    assert np.abs(near - expected).max() < 4.9 * 0.25 / np.sqrt(20_000)
-    counts = mb.population_counts(model, theta, samples=20_000).table["predicted"]
-    assert counts.sum() == pytest.approx(1.0)
-    assert counts @ counts.index == pytest.approx(15.0, abs=4.9 * np.sqrt(30 * 0.25 * 7 / 3) / np.sqrt(20_000) * 1.5)
-
-
 def test_posterior_intervals_and_pictures():
     model = mb.graph([("a", "b"), ("b", "c")], fields=True)
     x = small_fields.draw(model, np.array([0.75, 0.6, 0.45, 0.5, 0.55]), 300, 5)
@@ -142,9 +104,6 @@ def test_posterior_intervals_and_pictures():
 WRONG = [
     (lambda m: mb.thermodynamics(m, 0.6, temperatures=[1.0, -2.0]), "temperatures", "-2.0"),
     (lambda m: mb.thermodynamics(m, 0.6, method="magic"), "method", "'magic'"),
-    (lambda m: mb.correlations(m, 0.6, [[0, 1, None]]), "data", "1"),
-    (lambda m: mb.correlations(m, 0.6, [[0, 1]]), "data", "(1, 2)"),
-    (lambda m: mb.population_counts(mb.graph([(0, 1)], states=3), 0.4), "model", "3"),
 ]
 
 
@@ -156,6 +115,70 @@ def test_wrong_arguments_are_named_with_their_value(call, argument, value):
     assert value in str(error.value)
 
 
-def test_too_many_triplets_are_refused():
-    with pytest.raises(mb.CostError, match="third"):
-        mb.correlations(mb.graph([(i, i + 1) for i in range(200)]), 0.6, np.zeros((2, 201), dtype=int))
+GRID = mb.grid(8, 8)
+
+
+Z_LIMIT = 4.9  # two-sided level 1e-6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_annealed_equals_exact_within_its_error(seed):
+    for model, theta in ((GRID, 0.66), (mb.grid(4, 4, states=3, fields=True), None)):
+        if theta is None:
+            theta = model.chart.theta(np.random.default_rng(3).normal(0, 0.7, model.n_parameters))
+        found = mb.annealed_log_partition(model, theta, rng=seed, progress=False)
+        assert found.is_trusted
+        assert 0 < found.error < 0.1
+        assert abs(found.log_z - mb.log_partition(model, theta)) < Z_LIMIT * found.error
+
+
+def test_error_bar_has_the_size_of_the_errors():
+    """Negative control: errors that were five times smaller would fail here."""
+    exact = mb.log_partition(GRID, 0.66)
+    runs = [mb.annealed_log_partition(GRID, 0.66, particles=64, levels=60, rng=k, progress=False) for k in range(40)]
+    scaled = np.array([(run.log_z - exact) / run.error for run in runs])
+    assert 0.6 < np.sqrt(np.mean(scaled**2)) < 1.6
+
+
+def test_too_few_levels_are_marked():
+    with pytest.warns(mb.MRFWarning, match="levels"):
+        found = mb.annealed_log_partition(mb.grid(30, 30), 0.75, levels=2, progress=False)
+    assert not found.is_trusted
+
+
+def test_costly_annealing_is_refused(monkeypatch):
+    monkeypatch.setattr("mrfbayes.queries.thermodynamics.MOST_UPDATES", 1e4)
+    with pytest.raises(mb.CostError, match="particles"):
+        mb.annealed_log_partition(GRID, 0.66, progress=False)
+
+
+def brute_force_ising(d, pairs, coupling, field, temperature):
+    total = 0.0
+    for spins in itertools.product((-1, 1), repeat=d):
+        energy = sum(coupling * spins[u] * spins[v] for u, v in pairs) + sum(
+            h * s for h, s in zip(field, spins, strict=True)
+        )
+        total += math.exp(energy / temperature)
+    return math.log(total)
+
+
+@pytest.mark.parametrize("coupling", ["agreement", "both-one"])
+def test_boltzmann_convention_is_the_sum_over_spins(coupling):
+    pairs = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    model = mb.graph(pairs, fields=True, coupling=coupling)
+    field = [0.3, -0.2, 0.1, 0.5]
+    ising = mb.Ising(0.4, field, temperature=1.7)
+    expected = brute_force_ising(4, pairs, 0.4, field, 1.7)
+    assert mb.log_partition(model, ising) == pytest.approx(expected, rel=1e-12)
+    theta = model.theta(ising)
+    assert mb.log_partition(model, theta, convention="boltzmann") == pytest.approx(expected, rel=1e-12)
+    assert mb.log_partition(model, ising, convention="weights") == pytest.approx(mb.log_partition(model, theta))
+    assert mb.log_partition(model, theta) != pytest.approx(expected, rel=1e-3)  # the conventions do differ
+    found = mb.annealed_log_partition(model, ising, progress=False)
+    assert found.convention == "boltzmann"
+    assert abs(found.log_z - expected) < Z_LIMIT * found.error
+
+
+def test_boltzmann_convention_needs_spins():
+    with pytest.raises(mb.InputError, match="log-odds"):
+        mb.log_partition(mb.graph([(0, 1)], states=3), 0.4, convention="boltzmann")
