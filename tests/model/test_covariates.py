@@ -7,11 +7,11 @@ import mrfbayes as mb
 from mrfbayes.model.covariates import Covariate, CovariateModel
 
 FIELD = mb.graph([("a", "b"), ("b", "c")], fields=True, coupling="both-one")
-COVARIATES = (Covariate("age", 40.0, 20.0), Covariate("sex", 0.5, 1.0))
+CODING = {"age": (40.0, 20.0), "sex": (0.5, 1.0)}  # centre and scale
 
 
-def made(effects="thresholds", field=FIELD, offset=None):
-    return CovariateModel.of(field, COVARIATES, effects, offset, 3)
+def made(effects="thresholds", field=FIELD, names=("age", "sex")):
+    return CovariateModel.of(field, [Covariate(name, *CODING[name]) for name in names], effects, None, 3)
 
 
 def test_two_values_are_halves_and_others_two_standard_deviations():
@@ -29,7 +29,7 @@ def test_two_values_are_halves_and_others_two_standard_deviations():
 def test_log_odds_move_by_the_effects_times_the_scaled_values(effects):
     model = made(effects)
     own = [2, 3, 4] if effects == "thresholds" else [0, 1, 2, 3, 4]
-    assert model.parameters[5:] == tuple(f"{FIELD.parameters[i]}:{c.name}" for c in COVARIATES for i in own)
+    assert model.parameters[5:] == tuple(f"{FIELD.parameters[i]}:{name}" for name in CODING for i in own)
     w = np.random.default_rng(1).normal(size=(4, model.n_parameters))
     expected = w[:, :5].copy()
     expected[:, own] += 1.5 * w[:, 5 : 5 + len(own)] - 0.5 * w[:, 5 + len(own) :]
@@ -54,7 +54,7 @@ def test_the_design_gives_the_field_of_each_group_and_the_gradient_goes_back():
 
 def test_tied_thresholds_share_the_effect_and_not_the_value_of_a_cell():
     tied = mb.graph([("a", "b"), ("b", "c")], fields=True, tied=True, coupling="both-one")
-    model = CovariateModel.of(tied, COVARIATES[:1], "thresholds", None, 1)
+    model = made(field=tied, names=["age"])
     assert model.n_parameters == 3  # a coupling, a threshold and its effect
     design = model.design(np.array([[[0.5, -1.0, 2.0]]]))
     found = design.at(np.array([0.7, 0.1, 0.4]))[0]
