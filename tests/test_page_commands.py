@@ -33,7 +33,7 @@ RUN_BY = {
 ELSEWHERE = {
     "make test": ".ci/run",
     "mrfbayes demo": "tests/test_readme.py",
-    "mrfbayes reproduce": "tests/paper/test_quick.py",
+    "mrfbayes reproduce": "tests/paper/test_tasks.py",
     "python3 -m venv": "tests/install_check.py",
     ".venv/bin/pip install": "tests/install_check.py",
     "pip install": "tests/install_check.py",

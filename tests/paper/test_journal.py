@@ -9,6 +9,7 @@ import pytest
 import mrfbayes as mb
 from mrfbayes.paper.journal import JOURNAL, TIMINGS, Store, decode, encode
 from mrfbayes.paper.tasks import Cell, CellOutcome
+from paper.outcome_cases import PAPER
 
 CELLS = [Cell("4x4", n, "adapted", method, r) for n in (100, 500) for method in ("exact", "mle-0") for r in (1, 0)]
 
@@ -155,3 +156,12 @@ def test_a_disk_that_is_full_for_a_moment_loses_nothing(tmp_path, monkeypatch):
                 store.add(CELLS[0], outcome(0))
         assert (tmp_path / JOURNAL).read_bytes() == b""
     assert set(Store(tmp_path).outcomes) == {CELLS[0]}
+
+
+def test_committed_results_are_read_and_small():
+    folder = PAPER / "results"
+    found = Store(folder)
+    assert found.outcomes
+    files = list(folder.glob("*.jsonl"))
+    assert sum(file.stat().st_size for file in files) < 20_000_000
+    assert all(file.stat().st_size < 1_000_000 for file in files)

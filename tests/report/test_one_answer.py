@@ -5,7 +5,6 @@ import re
 import zipfile
 from xml.etree import ElementTree
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +14,6 @@ from mrfbayes.fitting import fit
 from mrfbayes.report.sentences import brief, methods_paragraph
 from mrfbayes.report.write import all_tables
 
-mpl.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 NAMES = ["sleep", "worry", "mood", "energy", "focus"]
 

@@ -1,11 +1,54 @@
-"""The sentences hold where there is one of everything, or none."""
+"""The sentences hold where there is one of everything, or none, and checks change where they should."""
+
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mrfbayes as mb
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.sentences import brief, checks, citations, methods_paragraph
+from mrfbayes.report.sentences import CARE, GOOD, _predictive, brief, checks, citations, methods_paragraph
+from mrfbayes.report.wording import listed
+from mrfbayes.targets.facts import RunFacts
+
+
+def predictive(unlike_fitted, unlike_others, fitted=5_050, others=9):
+    """The check of a table in which so many statistics of either kind are unlike the data."""
+    p = np.full(fitted + others, 0.6)
+    p[:unlike_fitted] = p[fitted : fitted + unlike_others] = 0.002
+    table = pd.DataFrame({"fitted": np.arange(p.size) < fitted, "p_value": p}, index=[f"s{k}" for k in range(p.size)])
+    return _predictive(SimpleNamespace(predictive=SimpleNamespace(table=table)))
+
+
+def made(diagnostics=(), predictive=None, partial=False, target="exact", method="exact", trust=None, chains=4):
+    """As much of the findings as the checks look at."""
+    facts = RunFacts(
+        trust=None if trust is None else "a statement",
+        trust_mean=trust and trust[0],
+        trust_sd=trust and trust[1],
+        is_narrow=method == "pseudo",
+    )
+    posterior = SimpleNamespace(
+        target=target,
+        method=method,
+        label=method,
+        facts=facts,
+        engine="mh",
+        has_chains=True,
+        draws=np.zeros((chains, 10, 2)),
+        partial=partial,
+        steps=10,
+    )
+    missing = {"predictive check": "it was not asked for"}
+    return SimpleNamespace(
+        posterior=posterior, diagnostics=dict(diagnostics), predictive=predictive, missing=missing, statistics=None
+    )
+
+
+def state_of(name, **findings):
+    return {check.name: check.state for check in checks(made(**findings))}.get(name)
+
 
 pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
 FOUR = mb.graph([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")], fields=True, coupling="both-one")
@@ -105,3 +148,73 @@ def test_a_failed_check_is_named_first():
     assert findings.diagnostics["r_hat"] > 1.05
     assert "; do not quote them as they are: R-hat" in said[-1]
     assert said[-1].endswith("failed, see below.")
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "states"),
+    [
+        ("R-hat", "r_hat", {1.0: "good", 1.01: "good", 1.03: "care", 1.05: "care", 1.06: "bad", 1.4: "bad"}),
+        ("Effective sample size", "ess", {4000: "good", 400: "good", 399: "care", 100: "care", 99: "bad"}),
+        ("Pareto k", "pareto_k", {0.1: "good", 0.69: "good", 0.7: "care", 0.99: "care", 1.0: "bad"}),
+        ("Noise", "noise", {0.2: "good", 0.99: "good", 1.0: "bad", 5.0: "bad"}),
+    ],
+)
+def test_states_of_checks_change_at_their_limits(name, key, states):
+    assert {value: state_of(name, diagnostics={key: value}) for value in states} == states
+
+
+def test_the_approximation_is_judged_by_its_larger_error():
+    errors = {(0.05, 0.01): "good", (0.01, 0.15): "care", (0.15, 0.01): "care", (0.3, 0.01): "bad", (0.0, 0.2): "bad"}
+    assert {pair: state_of("Approximation", trust=pair) for pair in errors} == errors
+
+
+def test_report_states_target_and_partial_runs():
+    assert state_of("Target", target="exact") == "good"
+    assert state_of("Target", target="approximate", method="pseudo") == "care"
+    assert state_of("Target", target="approximate", method="laplace") == "info"
+    assert state_of("Run", partial=True) == "care"
+    assert state_of("Run", partial=False) is None
+
+
+@pytest.mark.parametrize(("p_values", "state"), [([0.5] * 10, "good"), ([0.5] * 6 + [0.001] * 4, "care")])
+def test_surprising_statistics_are_those_with_small_p_values(p_values, state):
+    table = pd.DataFrame({"p_value": p_values, "fitted": False}, index=[f"s{k}" for k in range(len(p_values))])
+    found = checks(made(predictive=SimpleNamespace(table=table)))[-1]
+    assert found.state == state
+    assert found.figure == f"{sum(p < 0.01 for p in p_values)} of 10"
+
+
+@pytest.mark.parametrize(
+    ("fitted", "others", "state"), [(0, 0, GOOD), (0, 1, GOOD), (0, 4, CARE), (50, 0, GOOD), (60, 0, CARE)]
+)
+def test_statistics_that_were_fitted_do_not_hide_the_others(fitted, others, state):
+    """A hundred items have 5,050 counts that are fitted and a handful of sums that are not."""
+    found = predictive(fitted, others)
+    assert found.state == state
+    assert f"{fitted} of 5050 that the model was fitted to" in found.text
+    assert f"{others} of 9 others, where about 0.1 are expected by chance" in found.text
+    assert ("Least like the data: s" in found.text) == (state == CARE)
+
+
+def test_a_table_of_fitted_statistics_alone():
+    assert predictive(0, 0, 30, 0).text.count("0 of 30")
+
+
+def test_of_few_statistics_none_may_be_unlike_the_data():
+    """An image has a coupling, four directions and a mean: one that is far off is the finding."""
+    assert predictive(0, 0, 1, 5).state == GOOD
+    assert predictive(0, 1, 1, 5).state == CARE
+
+
+def test_sentences_say_what_the_tables_say(posterior):
+    findings = Findings(posterior, check=False)
+    sentences = brief(findings)
+    assert len(sentences) == 6
+    said = posterior.edges(scale="log-odds")["verdict"].value_counts()
+    assert f"support {said['present']} edge" in sentences[1]
+    assert "300 observations of 5 yes/no variables" in sentences[0]
+    assert "15 parameters in all" in sentences[0]
+    top = posterior.edges(scale="log-odds")["mean"].abs().idxmax()
+    assert sentences[2].startswith(f"The strongest supported edge is {listed([top])}: ")
+    assert "exact posterior" in sentences[-1]
+    assert all(sentence.endswith(".") for sentence in sentences)

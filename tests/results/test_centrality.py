@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
+from mrfbayes.model.scales import edge_strengths
+from mrfbayes.model.schema import Schema, Variable
 from mrfbayes.results.centrality import communities, coupling_draws, global_strength, node_measures, order_table
+from results.conditional_cases import BINARY
+from small_posteriors import make_posterior
 
 MODEL = mb.complete(list("abcdefgh"), fields=True, coupling="both-one")
 
@@ -77,3 +81,30 @@ def test_first_is_the_share_of_draws_in_which_a_node_leads():
     assert table.loc["a", "strength_first"] == pytest.approx(leads.mean())
     with pytest.raises(mb.InputError, match="theta"):
         post.centrality(scale="theta")
+
+
+def test_centrality_adds_couplings():
+    post = make_posterior(BINARY, draws=30)
+    w = np.log(post.draws / (1 - post.draws)).reshape(-1, BINARY.n_parameters)
+    table = post.centrality()
+    of_b = w[:, 0] + w[:, 1]
+    assert table.loc["b", "expected_influence"] == pytest.approx(of_b.mean())
+    assert table.loc["b", "strength_q95"] == pytest.approx(np.quantile(np.abs(w[:, :2]).sum(axis=1), 0.95))
+    np.testing.assert_allclose(post.centrality(scale="ising")["strength"], table["strength"] / 4)
+
+
+def test_centrality_of_tables_adds_their_norms():
+    kinds = (("a", "nominal", "x y z"), ("b", "binary", "0 1"), ("c", "ordinal", "0 1 2"))
+    schema = Schema(tuple(Variable(name, kind, tuple(labels.split())) for name, kind, labels in kinds))
+    post = make_posterior(mb.Model.from_data(schema), draws=30)
+    w = post.log_odds.reshape(-1, post.model.n_parameters)
+    table, edges = post.centrality(), edge_strengths(post.model, w)
+    assert table.loc["a", "strength"] == pytest.approx(edges[:, :2].sum(axis=1).mean())  # a--b and a--c, both tables
+    assert table.loc["c", "expected_influence"] == pytest.approx(edges[:, 1:].sum(axis=1).mean())
+    with pytest.raises(mb.InputError, match="ising"):
+        post.centrality(scale="ising")
+
+
+def test_probabilities_have_no_centrality():
+    with pytest.raises(mb.InputError, match="choose 'log-odds' or 'ising'"):
+        make_posterior(BINARY, draws=3).centrality(scale="theta")

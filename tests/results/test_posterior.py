@@ -1,6 +1,4 @@
-"""Tables in the scale that the reader quotes, with verdicts: against the draws themselves."""
-
-from dataclasses import replace
+"""Tables of a posterior in the scale that the reader quotes: against the draws themselves."""
 
 import numpy as np
 import pytest
@@ -32,15 +30,6 @@ def test_spins_have_their_own_rows():
     assert np.isfinite(table.to_numpy()).all()
     edges = post.edges(scale="ising")
     np.testing.assert_allclose(edges["mean"], table["mean"].iloc[:2])
-
-
-def test_verdicts_follow_the_bayes_factors():
-    from mrfbayes.results.bayes_factors import verdicts
-
-    said, fragile = verdicts(np.log([100.0, 11, 9, 1, 0.11, 0.001, np.nan]), np.full(7, 0.1))
-    assert said.tolist() == ["present", "present", "undecided", "undecided", "undecided", "absent", "unknown"]
-    assert fragile.tolist() == [False, True, True, False, True, False, False]
-    assert not verdicts(np.log([11.0]), np.array([0.01]))[1][0]
 
 
 def test_edges_keep_order_and_say_their_scale():
@@ -77,55 +66,3 @@ def test_notebooks_show_tables_and_obey_no_name():
     shown = Comparison(named, "exact", comparison_table(named, "exact"))._repr_html_()
     assert "&lt;b&gt;other" in shown
     assert "mean error sd" in shown
-
-
-def test_expensive_likelihoods_are_not_correctable(monkeypatch):
-    from mrfbayes.results.bayes_factors import is_correctable
-
-    assert is_correctable(MODEL)
-    seven_levels = mb.graph([(u, v) for u in range(8) for v in range(u)], states=7, fields=True, coupling="score")
-    assert not is_correctable(seven_levels)
-    monkeypatch.setattr("mrfbayes.results.bayes_factors.EDGE_SECONDS", 0.0)
-    assert not is_correctable(MODEL)
-
-
-def test_larger_questionnaires_get_fewer_draws_per_edge_and_then_coins():
-    from mrfbayes.results.bayes_factors import factor_draws
-
-    draws = [
-        factor_draws(mb.complete([f"q{k}" for k in range(d)], fields=True, coupling="both-one")) for d in (9, 17, 18)
-    ]
-    assert draws[0] == 1_000 > draws[1] > 250
-    assert draws[2] == 0
-
-
-def test_bayes_factors_keep_to_the_time_budget_and_say_so():
-    from mrfbayes.base.budget import Budget
-    from mrfbayes.report.findings import Findings
-
-    found = Findings(make_posterior(), check=False)
-    with Budget(1e-9).as_current():
-        edges = found.edges
-    assert edges.attrs["source"] == "density of the draws"
-    assert len(found.doubts) == 1
-    assert "time budget" in found.doubts[0]
-
-
-def test_exact_draws_are_preferred_to_weights_that_cannot_be_trusted(monkeypatch):
-    from mrfbayes.targets.corrected import Proposal
-
-    monkeypatch.setattr(Proposal, "is_trusted", property(lambda self: False))
-    assert make_posterior().edges().attrs["source"] == "density of the draws"
-    approximate = replace(make_posterior(), target="approximate")
-    table = approximate.edges()  # whose own draws stand in for weights that cannot be trusted
-    assert (table["pareto_k"].isna() | (table["pareto_k"] <= 0.7)).all()
-
-
-def test_a_result_without_bayes_factors_still_has_findings():
-    from mrfbayes.report.findings import Findings
-    from mrfbayes.report.sentences import brief
-
-    found = Findings(replace(make_posterior(), _problem=None), check=False)
-    assert set(found.edges["verdict"]) == {"unknown"}
-    assert "Bayes factors" in found.missing
-    assert any(sentence.startswith("Posterior mean of the log odds ratio") for sentence in brief(found))

@@ -7,7 +7,6 @@ from scipy import stats
 from mrfbayes.base.random_streams import kernel_state, seed_sequence
 from mrfbayes.kernels.structure import line as kernel_line
 from mrfbayes.kernels.structure.line import KIND, SIZE, VALUES
-from mrfbayes.structure import moves
 
 UNIFORM, DIRICHLET, NORMAL, CAUCHY, LOGISTIC = range(5)
 LOG_DENSITY = {
@@ -113,7 +112,3 @@ def test_the_bayes_factor_is_the_integral_and_draws_follow_the_density(name):
     spread = np.sqrt(mass[np.abs(x) < 50] @ (x[np.abs(x) < 50] - mean) ** 2 / mass.sum())
     assert stats.kstest(draws, lambda at: np.interp(at, x, cdf)).pvalue > 1e-6
     assert stats.kstest(np.array(draws) + 0.2 * spread, lambda at: np.interp(at, x, cdf)).pvalue < 1e-6
-
-
-def test_the_absent_kind_is_the_kernels():
-    assert moves.NO_SLAB == kernel_line.ABSENT

@@ -1,6 +1,5 @@
 """Pictures of marginals: what is drawn is what was computed, and what is refused."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -9,7 +8,6 @@ import mrfbayes as mb
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.plots.marginals import draw_density
 
-mpl.use("Agg")
 MODEL = mb.grid(2, 2)
 THETA = np.array([0.6, 0.7, 0.55, 0.65])
 STATISTICS = Statistics.from_counts(MODEL, [65.0, 75, 60, 70], 100)
@@ -28,12 +26,6 @@ def likelihood():
 @pytest.fixture(scope="module")
 def posterior():
     return mb.sample(MODEL, STATISTICS, "mle", estimate=Estimate(), rho=0.3, draws=5_000, thin=1, rng=0, progress=False)
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
 
 
 def test_curves_are_the_marginals(likelihood):

@@ -1,6 +1,5 @@
 """Pictures of searches over graphs and of differences between groups: drawn, and with the numbers that they show."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -8,7 +7,6 @@ from matplotlib import pyplot
 import mrfbayes as mb
 from structure.group_cases import some_groups
 
-mpl.use("Agg")
 RUN = {"draws": 300, "chains": 2, "progress": False}
 pytestmark = pytest.mark.filterwarnings("ignore:the inclusion probability")
 
@@ -22,12 +20,6 @@ def found():
         mb.compare_groups(model, data, **RUN),
         mb.compare_groups(model, three, **RUN),
     )
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
 
 
 def test_evidence_of_a_search_has_its_own_errors(found):
@@ -71,12 +63,3 @@ def test_differences_are_shown_by_pairs(found):
     for pair in (None, ("c", "a")):
         with pytest.raises(mb.InputError, match=r"with 3 groups name two of them.*\('a', 'b'\)"):
             mb.plots.group_differences(three, pair=pair)
-
-
-def test_sizes_have_the_prior_of_each_kind():
-    model = mb.graph([(0, 1), (1, 2), (0, 2)])
-    from mrfbayes.structure.problem import graph_prior
-
-    np.testing.assert_allclose(graph_prior(model, "beta-bernoulli(1, 1)").size_probability(), 0.25)
-    each = graph_prior(model, [0.5, 1.0, 0.2]).size_probability()
-    np.testing.assert_allclose(each, [0, 0.4, 0.5, 0.1], atol=1e-12)

@@ -1,13 +1,12 @@
-"""The engine on weighted samples against the exact one."""
+"""The engine on weighted samples: by hand, and against the exact one."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.base.random_streams import seed_sequence
-from mrfbayes.particles.moments import row_statistics
-from mrfbayes.structure.moves import centring
-from mrfbayes.structure.moving_samples import ColumnSamples, LaneSamples, sample_source
+from mrfbayes.structure.anchors import WeightedEngine, WeightedParts
 from structure.graph_cases import complete
 
 SHORT_RUNS = pytest.mark.filterwarnings("ignore:the inclusion probability", "ignore:the two sets")
@@ -21,6 +20,45 @@ def field():
         [rng.normal(0, 0.8, model.n_edges) * (rng.random(model.n_edges) < 0.3), rng.normal(-0.5, 0.5, 9)]
     )
     return model, mb.simulate(model, model.chart.theta(w), 400, rng=3)
+
+
+class StoredSamples:
+    """A source of samples whose statistics are the samples themselves."""
+
+    def round_up(self, count):
+        return count
+
+    def open(self, group, count):
+        return self
+
+    def statistics(self, rows):
+        return rows
+
+
+def test_the_effective_share_is_that_of_the_worst_group():
+    """Weights 1 and 3 of two samples have an effective share of 16 / 20; equal weights have one of 1."""
+    samples = np.array([[[0.0], [np.log(3)]], [[1.0], [1.0]]])
+    engine = WeightedEngine(StoredSamples(), blocks=None, anchor=np.zeros((2, 1)), mean=None, centre=None)
+    rate = np.ones((2, 1, 1))
+    for order in ([0, 1], [1, 0]):
+        share = engine.effective_share(rate, {"samples": samples[order], "w": np.ones(1)})
+        assert share == pytest.approx(0.8)
+
+
+def test_samples_of_every_chain_and_group_have_a_stream_of_their_own():
+    source = SimpleNamespace(stream=lambda seed: seed.generate_state(4))
+    start = {"w": np.zeros(3), "present": np.ones(2, dtype=bool), "centre": np.zeros(3)}
+    parts = WeightedParts(
+        moves=SimpleNamespace(n=np.ones(2)),
+        engines=(SimpleNamespace(source=source),),
+        sets=(SimpleNamespace(rows=np.zeros((2, 5, 3))),),
+        starts=(start,),
+    )
+    states = [{"part": np.zeros(1, dtype=int), "counters": np.zeros(9, dtype=int)} for _ in range(2)]
+    streams = [
+        stream.tobytes() for state in parts.begin(states, np.random.SeedSequence(1)) for stream in state["streams"]
+    ]
+    assert len(set(streams)) == 4
 
 
 def test_weighted_samples_come_close_to_the_exact_engine(field):
@@ -68,55 +106,6 @@ def test_samples_that_move_do_not_depend_on_workers_or_interruptions(field, tmp_
     np.testing.assert_array_equal(resumed.log_odds, first.log_odds)
 
 
-FIELDS = {
-    "both-one": complete(5, fields=True, coupling="both-one"),
-    "agreement, no fields": complete(5, coupling="agreement"),
-    "score": complete(4, states=(3, 2, 3, 4), fields=True, coupling="score"),
-    "agreement of three": complete(4, states=3, fields=True, coupling="agreement"),
-    "agreement of mixed": complete(3, states=(2, 3, 2), fields=True, coupling="agreement"),
-}
-
-
-@pytest.mark.parametrize("name", FIELDS)
-def test_samples_have_the_statistics_of_their_rows_and_the_means_of_the_field(name):
-    model = FIELDS[name]
-    rng = np.random.default_rng(1)
-    w = rng.normal(0.1, 0.5, model.n_parameters)
-    data = mb.Data(rng.integers(model.states, size=(50, model.n_nodes))).count(model)
-    source = sample_source(model, (data,))
-    assert (source.layout is None) == (name == "agreement of mixed")
-    n = source.round_up(5_000)
-    samples, stream = source.open(0, n), source.stream(seed_sequence(3))
-    assert isinstance(samples, ColumnSamples if source.layout is None else LaneSamples)
-    rows = rng.integers(model.states, size=(n, model.n_nodes)).astype(np.uint8)
-    values = row_statistics(model, rows)
-    np.testing.assert_allclose(samples.statistics(rows[:99]), values[:99], atol=1e-5)
-    np.testing.assert_allclose(samples.mean(rows), values.mean(axis=0), atol=1e-6)
-    samples.move(w, rows, stream, 30)
-    expected = mb.expected_counts(model, model.chart.theta(w))
-    variance = np.diag(mb.fisher_information(model, model.chart.theta(w)))
-    z = (samples.mean(rows) - expected) / np.sqrt(variance / n)
-    assert np.abs(z).max() < 5
-    near = (samples.average(w, rows, stream, 50) - expected) / np.sqrt(variance / n)
-    assert np.abs(near).max() < 2  # fifty sweeps, correlated
-    assert np.abs((values.mean(axis=0) - expected) / np.sqrt(variance / n)).max() > 5  # where they started
-
-
-def test_statistics_are_centred_as_the_moves_centre_them():
-    from mrfbayes.structure.anchors import SearchProblem
-    from mrfbayes.structure.moves import Coordinates, search_prior
-    from mrfbayes.structure.problem import edge_factors, graph_prior
-    from mrfbayes.structure.search import states_engine
-
-    model = FIELDS["score"]
-    rows = np.random.default_rng(4).integers(model.states, size=(60, 4))
-    coordinates = Coordinates(np.ones((1, 1)), (search_prior(model, "normal(0, 1)", None),), (True,))
-    data = mb.Data(rows).count(model)
-    problem = SearchProblem(edge_factors(model), (data,), coordinates, graph_prior(model, "bernoulli(0.5)"))
-    moves = problem.moves(states_engine(model)[1])
-    np.testing.assert_allclose(data.counts[None] @ centring(moves), moves.total)
-
-
 @SHORT_RUNS
 def test_weighted_samples_of_two_groups_come_close_to_the_exact_engine(field):
     model, x = field
@@ -136,14 +125,3 @@ def test_too_few_particles_are_refused(field):
     model, x = field
     with pytest.raises(mb.InputError, match="particles = 7: give a whole number, at least 100"):
         mb.select(model, x, engine="particles", particles=7, progress=False)
-
-
-def test_a_dense_field_of_many_nodes_takes_particles():
-    from mrfbayes.structure.recursion import choose_engine
-
-    assert choose_engine(complete(30), None) == "particles"
-    assert choose_engine(complete(16), None) == "states"
-    assert choose_engine(complete(18), None) == "states"
-    assert choose_engine(mb.grid(8, 8), None) == "recursion"
-    assert choose_engine(mb.grid(12, 40), None) == "recursion"
-    assert choose_engine(mb.graph([(k, k + 1) for k in range(40)]), None) == "recursion"

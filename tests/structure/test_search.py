@@ -1,4 +1,4 @@
-"""Searches over graphs with missing cells against the evidence of every graph, by brute force over completions."""
+"""Chains of a search: Monte-Carlo errors, streams, and missing cells against brute force over completions."""
 
 import itertools
 from functools import partial
@@ -11,15 +11,27 @@ from scipy.special import gammaln
 import mrfbayes as mb
 import oracles_missing as brute
 from mrfbayes.exact import clamped
+from mrfbayes.kernels.structure import moves
 from mrfbayes.particles import completions
 from mrfbayes.structure import search
+from mrfbayes.structure.search import monte_carlo_error
+from structure.result_cases import MODEL as CHAIN
+
+
+def swept(batches, length=10):
+    """The state of a chain with full ``batches`` (rows, m) of means."""
+    counters = np.zeros(moves.N_MOVE_COUNTERS, dtype=np.int64)
+    counters[moves.BATCH_LENGTH], counters[moves.BATCH_ROW] = length, len(batches)
+    stored = np.zeros((len(batches) + 3, batches.shape[1]))
+    stored[: len(batches)] = batches * length
+    return {"batches": stored, "counters": counters}
+
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 MODEL = mb.graph(PAIRS, coupling="both-one", fields=True)
 EVERYTHING = brute.configurations([2] * 3)
 S = brute.statistics(EVERYTHING, PAIRS, "both-one", [2] * 3)
 GRAPHS = np.array(list(itertools.product([False, True], repeat=3)))
-
 pytestmark = pytest.mark.filterwarnings("ignore:.* missing cells:mrfbayes.MRFWarning")
 
 
@@ -174,3 +186,46 @@ def test_what_a_search_cannot_do_with_missing_cells_is_refused(rows):
     unseen[:, 1] = np.nan
     with pytest.raises(mb.InputError, match=r"group 'b': 1 variable has no observed cell .*: '1'"):
         mb.compare_groups(MODEL, {"a": x, "b": unseen}, progress=False)
+
+
+def test_errors_of_inclusion_shrink_with_the_root_of_the_batches():
+    batches = np.tile([[0.2, 0.9], [0.4, 0.5]], (8, 1))
+    np.testing.assert_allclose(monte_carlo_error([swept(batches)]), batches.std(axis=0, ddof=1) / 4)
+    first = monte_carlo_error([swept(batches)], 85)  # eight whole batches of ten sweeps
+    np.testing.assert_allclose(first, batches[:8].std(axis=0, ddof=1) / np.sqrt(8))
+    both = monte_carlo_error([swept(batches[:8]), swept(batches[8:])])
+    np.testing.assert_allclose(both, batches.std(axis=0, ddof=1) / 4)
+
+
+def test_errors_of_inclusion_come_from_long_batches():
+    """Of slow chains: batches that follow each other are alike, and short ones would say too little of the error."""
+    rng = np.random.default_rng(3)
+    slow = [np.repeat(rng.random((8, 2)), 8, axis=0) for _ in range(4)]
+    error = monte_carlo_error([swept(chain) for chain in slow])
+    long = np.concatenate([chain[::8] for chain in slow])
+    np.testing.assert_allclose(error, long.std(axis=0, ddof=1) / np.sqrt(32))
+    assert (error > 2 * np.concatenate(slow).std(axis=0, ddof=1) / np.sqrt(256)).all()
+
+
+def test_errors_of_inclusion_see_chains_that_differ():
+    still = [swept(np.full((16, 1), value)) for value in (0.1, 0.5, 0.3, 0.5)]
+    np.testing.assert_allclose(monte_carlo_error(still), np.std([0.1, 0.5, 0.3, 0.5], ddof=1) / 2)
+
+
+def test_errors_of_inclusion_are_not_those_of_few_chains_where_these_agree():
+    """Of independent batches: the largest of 200 errors from four means would be twice as large."""
+    rng = np.random.default_rng(4)
+    error = monte_carlo_error([swept(rng.normal(0.5, 0.1, (32, 200))) for _ in range(4)])
+    true = 0.1 / np.sqrt(128)
+    np.testing.assert_allclose(np.mean(error**2), true**2, rtol=0.1)
+    assert error.max() < 1.6 * true
+
+
+def test_chains_and_groups_have_streams_of_their_own():
+    x = np.random.default_rng(1).integers(0, 2, (60, 3))
+    options = {"chains": 3, "rng": 1, "progress": False, "draws": 20, "warmup": 5, "thin": 1}
+    found = mb.select(CHAIN, x, **options)
+    assert len({found.log_odds[k].tobytes() for k in range(3)}) == 3
+    twins = mb.compare_groups(CHAIN, {"a": x, "b": x}, engine="particles", particles=200, **options)
+    assert len({twins.coordinates[k].tobytes() for k in range(3)}) == 3
+    assert not np.array_equal(twins.log_odds[:, :, 0], twins.log_odds[:, :, 1])

@@ -7,9 +7,30 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.priors import Prior
-from mrfbayes.structure.groups import group_coordinates
+from mrfbayes.structure.groups import GroupComparison, group_coordinates
 from structure.graph_cases import case, complete
 from structure.group_cases import exact_differences, some_groups
+from structure.result_cases import COMMON, MODEL
+
+
+def compared(groups):
+    """Baseline and contrasts with known means; group g is the baseline plus rate[g] times the contrasts."""
+    n, p = len(groups), MODEL.n_parameters
+    rate = np.column_stack([np.ones(n), np.vstack([-0.5 * np.ones(n - 1), np.eye(n - 1) * 1.0])])
+    coordinates = np.zeros((1, 3, n, p))
+    coordinates[0, :, 1:, :] = np.array([1.0, 2.0, 3.0])[:, None, None]
+    mean, sd = np.zeros((n, p)), np.full((n, p), 0.25)
+    mean[1:] = 2.0
+    return GroupComparison(
+        **COMMON,
+        groups=groups,
+        coordinates=coordinates,
+        rate=rate,
+        coordinate_mean=mean,
+        coordinate_sd=sd,
+        group_n=(10.0,) * n,
+    )
+
 
 FAST = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False, "prior": "uniform"}
 SHORT_RUNS = pytest.mark.filterwarnings("ignore:the inclusion probability")
@@ -196,3 +217,20 @@ def test_groups_whose_items_have_unequal_levels():
     }
     again = mb.compare_groups(found.model, parts, **run)
     np.testing.assert_array_equal(again.coordinates, found.coordinates)
+
+
+def test_a_difference_is_the_second_group_less_the_first():
+    table = compared(("low", "high")).summary()
+    np.testing.assert_allclose(table["mean"], 3.0)  # (1 + 1/2) times the contrast of 2
+    np.testing.assert_allclose(table["sd"], 1.5 * 0.25)
+    np.testing.assert_allclose(table["q5"], 1.5 * np.quantile([1, 2, 3], 0.05))
+    np.testing.assert_allclose(table["q95"], 1.5 * np.quantile([1, 2, 3], 0.95))
+    means = compared(("low", "high")).means()
+    np.testing.assert_allclose(means["high"] - means["low"], table["mean"])
+
+
+def test_the_names_of_more_groups_say_which_is_taken_from_which():
+    found = compared(("x", "y", "z"))
+    table, means = found.summary(), found.means()
+    for first, second in itertools.combinations("xyz", 2):
+        np.testing.assert_allclose(table[f"mean[{second} - {first}]"], means[second] - means[first], atol=1e-12)

@@ -1,0 +1,28 @@
+"""What tests of pictures share: data, their posterior, and figures that are closed."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+import mrfbayes as mb
+from plots.plot_cases import MODEL
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="session")
+def data():
+    w = np.concatenate([[1.5, -1.2, 0, 0, 0, 1.0, 0, 0, 0, 0.2], np.full(5, -0.4)])
+    return mb.simulate(MODEL, MODEL.chart.theta(w), 300, sampler="exact", rng=1)
+
+
+@pytest.fixture(scope="session")
+def posterior(data):
+    return mb.sample(MODEL, data, prior="normal(0, 1)", draws=1_000, progress=False)
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")

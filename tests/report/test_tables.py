@@ -1,0 +1,42 @@
+"""Tables of the page against the numbers of the posterior."""
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.report.findings import Findings
+from mrfbayes.report.tables import edge_table, variable_table
+from mrfbayes.report.wording import decimals
+
+
+@pytest.fixture(scope="module")
+def text(posterior, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    assert mb.report(posterior, path, title="A <b>title</b>", source="answers.csv") == path
+    return path.read_text(encoding="utf-8")
+
+
+def test_probabilities_of_signs_and_shares_of_ones_are_not_inverted(posterior):
+    findings = Findings(posterior, check=False)
+    table = edge_table(findings)
+    place = [heading.title for heading in table.columns].index("P(sign)")
+    positive = (posterior.log_odds[..., :10] > 0).mean(axis=(0, 1))
+    expected = dict(zip(findings.edges.index, np.maximum(positive, 1 - positive), strict=True))
+    for row in table.rows:
+        assert row[place][1] == pytest.approx(expected[row[0][0].replace(" \u2013 ", "--")], abs=1e-4)
+    ones = posterior._observed.shares.reshape(-1, 2)[:, 1]
+    shares = [row[1] for row in variable_table(findings).rows]
+    assert [text for text, _ in shares] == [f"{share:.0%}" for share in ones]
+    np.testing.assert_allclose([parts[1] for _, parts in shares], ones, atol=1e-4)
+
+
+def test_estimates_have_the_digits_of_their_own_intervals(posterior):
+    from mrfbayes.report.tables import node_tables
+
+    table = node_tables(Findings(posterior, check=False))[1]
+    titles = [heading.title for heading in table.columns]
+    for title, measure in (("Strength", "strength"), ("Closeness", "closeness")):
+        nodes = posterior.centrality(scale="log-odds")
+        width = (nodes[f"{measure}_q95"] - nodes[f"{measure}_q5"]).median() / 3.29
+        text = table.rows[0][titles.index(title)][0]
+        assert len(text.split(" ")[0].partition(".")[2]) == decimals(float(width))

@@ -1,0 +1,47 @@
+"""Bayes factors of edges: verdicts, their cost, and where they come from."""
+
+from dataclasses import replace
+
+import numpy as np
+
+import mrfbayes as mb
+from small_posteriors import MODEL, make_posterior
+
+
+def test_verdicts_follow_the_bayes_factors():
+    from mrfbayes.results.bayes_factors import verdicts
+
+    said, fragile = verdicts(np.log([100.0, 11, 9, 1, 0.11, 0.001, np.nan]), np.full(7, 0.1))
+    assert said.tolist() == ["present", "present", "undecided", "undecided", "undecided", "absent", "unknown"]
+    assert fragile.tolist() == [False, True, True, False, True, False, False]
+    assert not verdicts(np.log([11.0]), np.array([0.01]))[1][0]
+
+
+def test_expensive_likelihoods_are_not_correctable(monkeypatch):
+    from mrfbayes.results.bayes_factors import is_correctable
+
+    assert is_correctable(MODEL)
+    seven_levels = mb.graph([(u, v) for u in range(8) for v in range(u)], states=7, fields=True, coupling="score")
+    assert not is_correctable(seven_levels)
+    monkeypatch.setattr("mrfbayes.results.bayes_factors.EDGE_SECONDS", 0.0)
+    assert not is_correctable(MODEL)
+
+
+def test_larger_questionnaires_get_fewer_draws_per_edge_and_then_coins():
+    from mrfbayes.results.bayes_factors import factor_draws
+
+    draws = [
+        factor_draws(mb.complete([f"q{k}" for k in range(d)], fields=True, coupling="both-one")) for d in (9, 17, 18)
+    ]
+    assert draws[0] == 1_000 > draws[1] > 250
+    assert draws[2] == 0
+
+
+def test_exact_draws_are_preferred_to_weights_that_cannot_be_trusted(monkeypatch):
+    from mrfbayes.targets.corrected import Proposal
+
+    monkeypatch.setattr(Proposal, "is_trusted", property(lambda self: False))
+    assert make_posterior().edges().attrs["source"] == "density of the draws"
+    approximate = replace(make_posterior(), target="approximate")
+    table = approximate.edges()  # whose own draws stand in for weights that cannot be trusted
+    assert (table["pareto_k"].isna() | (table["pareto_k"] <= 0.7)).all()
