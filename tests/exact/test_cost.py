@@ -2,125 +2,14 @@
 
 from __future__ import annotations
 
-import copy
-import time
-import tracemalloc
-
-import networkx as nx
 import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.base.checks import describe_bytes, memory_limit
-from mrfbayes.exact import choice, recursions
-from mrfbayes.exact.choice import describe_seconds, is_feasible, least_width, machine_factor, recursion
-from mrfbayes.exact.quantities import covariance_w, moments_w, sample_exact, third_order_w
-from mrfbayes.exact.recursions import TooLarge
+from mrfbayes.exact.choice import machine_factor
 from mrfbayes.methods.cost import MEASURED_FACTOR
 from mrfbayes.methods.registry import REGISTRY
 from mrfbayes.model.build import complete
-
-MODELS = {
-    "grid": lambda: mb.grid(9, 9),
-    "strip": lambda: mb.grid(100, 5, fields=True),
-    "graph": lambda: mb.graph(list(nx.random_regular_graph(3, 40, seed=1).edges)),
-    "complete": lambda: mb.graph(list(nx.complete_graph(11).edges), fields=True),
-    "Potts": lambda: mb.grid(5, 5, states=3, fields=True),
-}
-CALLS = {
-    "log_partition": mb.log_partition,
-    "expected_counts": lambda model, theta: moments_w(model, model.chart.log_odds(theta)),
-    "fisher_information": lambda model, theta: covariance_w(model, model.chart.log_odds(theta)),
-    "third_order": lambda model, theta: third_order_w(model, model.chart.log_odds(theta), np.eye(model.n_parameters)),
-    "sample": lambda model, theta: sample_exact(model, model.chart.log_odds(theta), 1000, np.random.SeedSequence(1)),
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_predicted_bytes_are_within_a_factor_of_two(name):
-    model = MODELS[name]()
-    predicted = mb.cost(model)
-    assert predicted.feasible
-    theta = model.no_interaction
-    kinds = ("log_partition", "expected_counts", "sample") if name == "strip" else CALLS
-    for kind in kinds:
-        CALLS[kind](model, theta)  # compiled, and all that the model keeps is made
-        fresh = MODELS[name]()
-        fresh.lowering.potentials(np.zeros(fresh.n_parameters))
-        tracemalloc.start()
-        recursion(fresh).n_bytes("log_z")
-        tracemalloc.reset_peak()
-        CALLS[kind](fresh, theta)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert 0.5 <= predicted.work[kind].n_bytes / peak <= 2.0, (kind, predicted.work[kind].n_bytes, peak)
-
-
-REFUSED = {
-    "complete graph on 60 nodes": (lambda: mb.graph(list(nx.complete_graph(60).edges)), 59),
-    "wide grid": (lambda: mb.grid(1000, 1000, fields=True), 1000),
-    "wide Potts grid": (lambda: mb.grid(200, 200, states=3), 200),
-    "wide graph": (lambda: mb.graph(list(nx.random_regular_graph(4, 400, seed=1).edges)), 40),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refusals_are_immediate_and_name_a_remedy(name):
-    make, width = REFUSED[name]
-    model = make()
-    theta = model.no_interaction
-    start = time.thread_time()
-    cost = mb.cost(model)
-    with pytest.raises(mb.CostError, match=r"width .*limit .*: use method='calibrated' or 'persistent'"):
-        recursion(model)
-    assert time.thread_time() - start < 1.0
-    assert not cost.feasible
-    assert cost.treewidth >= width
-    assert cost.work["log_partition"].n_bytes > memory_limit()
-    assert np.isinf(cost.methods["exact"])
-    assert np.isfinite(cost.methods["mle"])
-    assert "refused" in str(cost)
-    with pytest.raises(mb.CostError):
-        mb.log_partition(model, theta)
-
-
-def test_what_fits_for_log_z_may_not_for_its_derivatives(monkeypatch):
-    model = mb.graph(list(nx.complete_graph(12).edges))
-    found = recursion(model)
-    between = (found.n_bytes("log_z") + found.n_bytes("moments")) // 2
-    for module in (recursions, choice):
-        monkeypatch.setattr(module, "memory_limit", lambda: between)
-    assert is_feasible(model)
-    assert not is_feasible(model, "moments")
-    mb.log_partition(model, model.no_interaction)
-    with pytest.raises(mb.CostError, match="exact expected counts needs"):
-        mb.expected_counts(model, model.no_interaction)
-
-
-def test_seconds_grow_with_the_field_and_print():
-    small, large = mb.cost(mb.grid(4, 4)), mb.cost(mb.grid(16, 16))
-    for name in small.work:
-        assert 0 < small.work[name].seconds < large.work[name].seconds
-    assert 0.1 <= machine_factor() <= 10.0
-    text = str(large)
-    assert "treewidth 16" in text
-    assert "fisher information" in text
-    assert repr(large) == text
-
-
-def test_a_refusal_survives_the_way_between_processes():
-    error = copy.copy(TooLarge("log_z", 40, 2**44, complete=False))  # by the same protocol
-    assert isinstance(error, mb.CostError)
-    assert (error.width, error.n_bytes, error.complete) == (40, 2**44, False)
-    assert "width 40 or more in every order tried" in str(error)
-
-
-def test_sizes_for_people():
-    assert describe_bytes(1536) == "1.5 KiB"
-    assert describe_bytes(3 * 2**30) == "3.0 GiB"
-    assert describe_bytes(12) == "12 bytes"
-    assert describe_bytes(2**1004) == "2^1004 bytes"
-    assert [describe_seconds(s) for s in (3e-6, 4e-3, 5.0, 600.0, 36000.0)] == ["3 us", "4 ms", "5 s", "10 min", "10 h"]
 
 
 def test_calibrated_and_what_auto_may_choose_are_covered():
@@ -143,22 +32,6 @@ def test_calibrated_and_what_auto_may_choose_are_covered():
     assert np.isfinite(wide_and_planar.methods["exact"])  # by determinants
     assert np.isinf(wide_and_planar.methods["mavm"])  # needs exact draws
     assert np.isfinite(mb.cost(complete(range(40))).methods["calibrated"])
-
-
-def test_dense_graphs_are_refused_without_a_search():
-    """A graph of treewidth k has at most k d - k (k + 1) / 2 edges, and k-trees have as many."""
-    for d, k in ((5, 2), (9, 3), (40, 39), (2000, 1999)):
-        edges = k * d - k * (k + 1) // 2
-        assert least_width(d, edges) == k
-        assert least_width(d, edges + 1) == k + 1 or k == d - 1
-    assert least_width(10, 9) == 1
-    assert least_width(10, 0) == 0
-    model = complete(range(2000))
-    start = time.thread_time()
-    assert not mb.cost(model).feasible
-    with pytest.raises(mb.CostError, match=r"width 1999 .*limit"):
-        recursion(model)
-    assert time.thread_time() - start < 2.0
 
 
 def test_what_is_large_is_refused_before_it_is_made():

@@ -7,13 +7,12 @@ import mrfbayes as mb
 import oracles
 import oracles_planar
 from mrfbayes.base.random_streams import kernel_state
-from mrfbayes.exact import choice, planar_passes
-from mrfbayes.exact.choice import chosen, covariance_by_columns, planar_size, takes_planar
+from mrfbayes.exact import choice
+from mrfbayes.exact.choice import takes_planar
 from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.planar_drawing import draw
 from mrfbayes.exact.quantities import covariance_w, cumulants_along, log_partition_w, moments_w
-from mrfbayes.exact.recursions import WORKS, GridRecursion
-from mrfbayes.kernels.exact.planar_merge import add_large_product, add_product
+from mrfbayes.exact.recursions import GridRecursion
 
 
 def fields_on(nodes, pairs, n):
@@ -134,31 +133,6 @@ def test_triangulations_against_a_sparse_factorisation(keep, signs):
     np.testing.assert_allclose(log_probability, agree @ coupling - log_z, atol=1e-9)
 
 
-def test_large_products_go_to_blas_and_give_the_same():
-    rng = np.random.default_rng(2)
-    a, b = rng.normal(size=200), rng.normal(size=200)
-    parts = a, (3, 2, 17), b, (5, 11), (7, 9, 4, 9)  # 7x4, stored by columns, times 4x9
-    one, two = np.zeros(100), np.zeros(100)
-    add_product(one, (2, 13), *parts)
-    add_large_product(two, (2, 13), *parts)
-    np.testing.assert_allclose(one, two, atol=1e-14)
-    assert np.abs(one).max() > 1
-    model = mb.grid(40, 40)  # whose largest merges have such products
-    t = rng.uniform(-0.9, 0.9, size=model.n_edges)
-    found, places = planar_passes.Dissection(draw(model)), np.stack(np.divmod(np.arange(1600), 40)[::-1], axis=1)
-    constants = (np.logaddexp(0.0, 2 * np.arctanh(t)) - np.log(2.0)).sum() + 1600 * np.log(2.0)
-    log_z = oracles_planar.kac_ward_log_z(places.astype(float), np.asarray(model.edges), 2 * np.arctanh(t))
-    assert found.log_z(t)[0] + constants == pytest.approx(log_z, rel=1e-12)
-    np.testing.assert_allclose(found.gradient(t)[1], found.gradient_at_ends(t)[1], atol=1e-11)
-
-
-def test_what_is_not_planar_has_no_drawing():
-    assert draw(mb.graph([(i, j) for i in range(5) for j in range(i)])) is None
-    assert draw(mb.graph([(i, j) for i in range(3) for j in range(3, 6)])) is None
-    assert draw(mb.grid(3, 3, fields=True)) is None
-    assert draw(mb.grid(2, 2, states=3)) is None
-
-
 def test_lost_digits_are_refused_or_left_to_the_other_recursion():
     model = mb.grid(12, 12)
     theta = np.random.default_rng(3).choice([1e-4, 1 - 1e-4], size=model.n_edges)
@@ -173,35 +147,6 @@ def test_lost_digits_are_refused_or_left_to_the_other_recursion():
     both = PlanarRecursion(draw(model), other)
     assert both.log_z(*parts) == other.log_z(*parts)
     np.testing.assert_array_equal(both.moments(*parts)[2], other.moments(*parts)[2])
-
-
-def test_the_error_of_counts_is_known():
-    """The estimate is within a factor of twenty of the truth wherever the truth can be seen at all."""
-    model = mb.grid(12, 12)
-    other = GridRecursion(model)
-    found = planar_passes.Dissection(draw(model))
-    for strength in (0.99, 0.995, 0.999):
-        theta = np.random.default_rng(3).choice([1 - strength, strength], size=model.n_edges)
-        mean = other.moments(np.zeros(model.n_nodes), np.log(theta) - np.log1p(-theta))[2]
-        for way in (found.gradient, found.gradient_at_ends):
-            _, slope, error = way(2 * theta - 1)
-            truth = np.abs(theta + 2 * theta * (1 - theta) * slope - mean).max()
-            assert truth / 20 < error < 20 * truth
-
-
-def test_the_cheaper_recursion_does_the_work():
-    """Small grids stay with tables; derivatives of wider ones, and all of wide ones, take the determinant."""
-    small, middle, wide = mb.grid(4, 4), mb.grid(13, 13), mb.grid(40, 40)
-    works = [work for work in WORKS if work != "maximum"]  # which tables of any graph do alone
-    assert not any(takes_planar(small, work) for work in works)
-    assert [work for work in works if takes_planar(middle, work)] == ["log_z", "moments", "series"]
-    assert all(takes_planar(wide, work) for work in works)
-    assert covariance_by_columns(small) is None
-    assert isinstance(covariance_by_columns(middle), PlanarRecursion)
-    with pytest.raises(mb.CostError):
-        chosen(mb.grid(40, 40, fields=True), "log_z")
-    triangles = mb.graph(oracles_planar.delaunay_pairs(300, 1.0, np.random.default_rng(1))[1])
-    assert isinstance(chosen(triangles, "moments"), PlanarRecursion)
 
 
 def test_series_of_a_large_field_are_its_covariance_and_the_change_of_it():
@@ -253,20 +198,6 @@ def test_parallel_factors_and_ties_across_edges(monkeypatch):
         counts, information = mb.expected_counts(model, theta), mb.fisher_information(model, theta)
         results.append(np.concatenate([[mb.log_partition(model, theta)], counts, information.ravel()]))
     np.testing.assert_allclose(results[1], results[0], atol=1e-10)
-
-
-def test_cost_of_wide_planar_fields_needs_no_model():
-    cost = mb.cost(mb.grid(1000, 1000))
-    assert cost.feasible
-    assert cost.recursion == "planar determinant"
-    assert cost.work["log_partition"].n_bytes < 2**30
-    assert not cost.work["fisher_information"].feasible
-    assert np.isfinite(cost.methods["exact"])  # hours, by trajectories
-    assert np.isinf(cost.methods["exchange"])  # its particles come from tables
-    made = PlanarRecursion(draw(mb.grid(20, 30))).size
-    guessed = planar_size(mb.grid(20, 30))
-    assert guessed.n_products == pytest.approx(made.n_products, rel=0.5)
-    assert guessed.n_kept == pytest.approx(made.n_kept, rel=0.5)
 
 
 def test_maximum_likelihood_on_a_wide_grid():
