@@ -1,6 +1,5 @@
-"""The exact posterior from calibrated proposals: quadrature, evidence, Bayes factors, and when it must not be used."""
+"""The exact posterior from calibrated proposals: quadrature, Bayes factors, and when it must not be used."""
 
-import itertools
 import pickle
 
 import numpy as np
@@ -11,25 +10,7 @@ import mrfbayes as mb
 from mrfbayes.results import diagnostics
 from mrfbayes.results.bayes_factors import normal_scores
 from mrfbayes.targets.corrected import TRUSTED_K, log_mean_weight, pareto_k
-from oracles import evidence_on_four_nodes
-
-PAIRS = list(itertools.combinations(range(4), 2))
-MODEL = mb.graph(PAIRS)
-rng = np.random.default_rng(3)
-DATA = rng.integers(0, 2, size=(15, 4)).astype(np.uint8)
-DATA[:11, 1] = DATA[:11, 0]  # unequal couplings of both signs
-DATA[:9, 3] = 1 - DATA[:9, 2]
-DATA[5:14, 2] = DATA[5:14, 0]
-
-
-def quadrature(edges):
-    """Log evidence, mean and sd of theta."""
-    return evidence_on_four_nodes(DATA, edges)
-
-
-@pytest.fixture(scope="module")
-def full():
-    return quadrature(PAIRS)
+from targets.four_node_cases import DATA, MODEL, PAIRS, quadrature
 
 
 @pytest.fixture(scope="module")
@@ -71,19 +52,6 @@ def test_same_seed_same_draws_over_workers_and_after_a_stop(tmp_path, posterior)
     assert resumed.details["pareto_k"] == whole.details["pareto_k"]
 
 
-def test_evidence_of_graphs_on_four_nodes(full):
-    """Every third graph in which each node has an edge, the complete one among them."""
-    graphs = [edges for k in range(2, 7) for edges in itertools.combinations(PAIRS, k)]
-    graphs = [edges for edges in graphs if len(set(itertools.chain(*edges))) == 4][::-3]
-    assert len(graphs) == 14
-    assert len(graphs[0]) == 6
-    for edges in graphs:
-        found = mb.evidence(mb.graph(list(edges)), DATA, draws=5_000)
-        expected = full[0] if len(edges) == 6 else quadrature(list(edges))[0]
-        assert abs(found.log_evidence - expected) < max(5.5 * found.standard_error, 1e-6), edges
-        assert found.standard_error < 0.02
-
-
 def test_bayes_factors_are_ratios_of_evidences(posterior, full):
     table = posterior.edges()
     expected = np.array([full[0] - quadrature([e for e in PAIRS if e != edge])[0] for edge in PAIRS])
@@ -107,15 +75,6 @@ def test_bayes_factors_without_the_likelihood_are_close(posterior, full, monkeyp
     assert np.abs((table["log_bf10"] - exact["log_bf10"])[near] / error[near]).max() < 5.0
     assert (table["log_bf10"] < exact["log_bf10"])[~near].all()
     assert not exact["bound"].any()
-
-
-def test_evidences_of_different_data_are_not_compared():
-    one, other = (mb.evidence(MODEL, data, draws=200) for data in (DATA, DATA[:9]))
-    with pytest.raises(mb.InputError, match="different data"):
-        one.log_bayes_factor(other)
-    assert one.log_bayes_factor(one)[0] == 0
-    with pytest.raises(mb.InputError, match="draws = 3"):
-        mb.evidence(MODEL, DATA, draws=3)
 
 
 def test_normal_scores_keep_their_digits_far_out():
