@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
+from typer.testing import CliRunner
+
 from mrfbayes import cli
+from mrfbayes.cli.app import app
 
 COMMAND = [sys.executable, "-m", "mrfbayes"]
 
@@ -31,6 +34,14 @@ def run(*arguments, cwd):
         except SystemExit as ended:
             return Done(ended.code, out.getvalue(), err.getvalue())
     raise AssertionError("the command ended without a status")
+
+
+def invoke(*arguments):
+    """The outcome of a command; problems are raised, as `main` would catch them."""
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=True)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
 
 
 def run_process(*arguments, cwd):

@@ -147,30 +147,11 @@ def test_a_column_is_left_out(folder):
     assert "no such column" in unknown.stderr
 
 
-def test_a_narrow_terminal_cuts_no_number(capsys, monkeypatch):
-    from mrfbayes.cli import show
-
-    monkeypatch.setenv("COLUMNS", "40")
-    show.table(["parameter", "ess_bulk", "r_hat"], [["a name much too long for it", "123456789", "1.001"]])
-    shown = capsys.readouterr().out
-    assert all(text in shown for text in ("ess_bulk", "r_hat", "123456789", "1.001"))
-    assert "".join(line[:20].strip() for line in shown.splitlines()[1:]).startswith("a name much too")
-
-
 def test_hostile_names_are_shown_and_not_obeyed(folder):
     done = run("sample", "hostile.csv", "--complete", "--method", "exact", "--draws", 500, "--chains", 1, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "\x1b[31mc" not in done.stdout
     assert "[red]b[/red]" in done.stdout
-
-
-def test_methods_lists_the_registry(folder, monkeypatch):
-    from mrfbayes.methods.registry import REGISTRY
-
-    monkeypatch.setenv("COLUMNS", "80")
-    words = set(run("methods", cwd=folder).stdout.split())
-    for row in REGISTRY.values():
-        assert {row.key, *row.summary.split()} <= words  # texts go on in the next line, nothing is cut
 
 
 def test_labels_have_the_given_order_and_the_mapping_is_shown(sampled, folder):

@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mrfbayes as mb
 from data.table_cases import NAMED, NUMBERED, X, frame, same, write
 from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.data.data import Data
+from mrfbayes.data.reading import choose_columns
 from mrfbayes.model.build import grid
 from mrfbayes.sampling.sample import sample
 
@@ -145,3 +147,17 @@ def test_bad_options_of_tables_raise_input_error(tmp_path):
         Data(tmp_path).count(NAMED)
     with pytest.raises(InputError, match="model: got str, expected a mrfbayes Model"):
         Data(X).count("grid")
+
+
+def test_columns_by_name_range_and_pattern():
+    names = ["id", "q1", "q2", "q10", "age"]
+    assert choose_columns(names, ["q*"], ["q10"], "f.csv") == ["q1", "q2"]
+    assert choose_columns(names, ["q1:age"], None, "f.csv") == ["q1", "q2", "q10", "age"]
+    for wanted, without, words in (
+        (["agee"], [], "f.csv has no such column (did you mean 'age'?); it has 'id', 'q1', 'q2', 'q10', 'age'."),
+        (["age:id"], [], "'age' comes after 'id'; write id:age"),
+        (None, ["*"], "leave no column of f.csv"),
+    ):
+        with pytest.raises(mb.InputError) as error:
+            choose_columns(names, wanted, without, "f.csv")
+        assert words in str(error.value)

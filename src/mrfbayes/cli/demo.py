@@ -82,7 +82,7 @@ def show_questionnaire(posterior: Posterior, to_stderr: bool) -> None:
     show.edges(Findings(posterior, "log-odds"), DEMO_ROWS, to_stderr)
     facts = posterior.facts
     text = (
-        f"   {posterior.label}, {posterior.target} target; stopped after {facts.resumed_steps} draws and continued "
+        f"   {posterior.label}, {posterior.target} target; stopped after {facts.resumed_steps} steps and continued "
         f"from its checkpoint; smallest ESS {posterior.ess.min():,.0f}, largest R-hat {posterior.r_hat.max():.3f}, "
         f"Pareto k {facts.pareto_k:.2f}; {posterior.timings['run']:.1f} s of sampling"
     )

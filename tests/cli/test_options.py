@@ -1,15 +1,15 @@
-"""Priors of edges, nodes, slabs and differences on the command line, in settings files and in `fit`."""
+"""Options that commands share: levels, kinds and missing marks by column, priors, and groups of options."""
 
+import inspect
 import json
 import tomllib
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import mrfbayes as mb
-from mrfbayes.cli.app import app
-from mrfbayes.cli.options import PriorOptions
+from command_line import invoke as run
+from mrfbayes.cli.options import Common, DataOptions, PriorOptions, SamplingOptions, grouped
 
 
 @pytest.fixture
@@ -21,13 +21,6 @@ def answers(tmp_path):
     lines = [f"{x},{y},{g}" for x, y, g in zip(a, b, rng.choice(["u", "v"], 60), strict=True)]
     path.write_text("\n".join(["a,b,g", *lines]) + "\n")
     return path
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
 
 
 PRIORS = {
@@ -87,3 +80,70 @@ def test_contradictory_priors_raise_input_error(answers, tmp_path):
             run("fit", answers, "--drop", "g", *words, "--out", tmp_path / "out")
     with pytest.raises(mb.InputError, match="slab = 'gamma"):
         mb.fit(answers, select=True, slab="gamma(1)")
+
+
+def test_levels_kinds_and_missing_marks_are_given_by_column(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c,d\nlow,1,7,0\nmid,2,8,1\nhi,9,7,9\nmid,3,9,0\nlow,2,8,-5\n")
+    given = DataOptions(data=[str(path)], levels=["a=low<mid<hi"], kind=["c=nominal"], na=["-5", "b=9", "d=9"])
+    schema = given.read().schema
+    assert [(v.kind, v.values) for v in schema] == [
+        ("ordinal", ("low", "mid", "hi")),
+        ("ordinal", (1, 2, 3)),
+        ("nominal", (7, 8, 9)),
+        ("binary", (0, 1)),
+    ]
+    for wrong, message in (
+        ({"levels": ["a"]}, "--levels 'a'"),
+        ({"kind": ["a=odd"]}, "'odd'"),
+        ({"na": ["z=9"]}, "na_values: no column is called 'z'"),
+        ({"drop": ["z"]}, "drop = 'z'"),
+    ):
+        with pytest.raises(mb.InputError, match=message):
+            DataOptions(data=[str(path)], **wrong).read()
+
+
+def test_decimal_commas_and_plus_signs_are_numbers(tmp_path):
+    rows = np.random.default_rng(5).integers(1, 6, (60, 3))
+    path = tmp_path / "comma.csv"
+    path.write_text("a;b;c\n" + "".join(";".join(f"{v},0" for v in row) + "\n" for row in rows))
+    assert {variable.values for variable in DataOptions(data=[str(path)]).read().schema} == {(1, 2, 3, 4, 5)}
+    spins = tmp_path / "spins.csv"
+    spins.write_text("a,b\n" + "".join(f"{2 * (v[0] % 2) - 1:+d},{2 * (v[1] % 2) - 1:+d}\n" for v in rows))
+    assert {variable.values for variable in DataOptions(data=[str(spins)]).read().schema} == {(-1, 1)}
+
+
+def test_a_group_of_options_reaches_the_command_as_one_argument():
+    seen = []
+
+    @grouped
+    def command(prior: PriorOptions, common: Common, n: int = 3) -> None:
+        seen.append((prior, common.json, n))
+
+    assert list(inspect.signature(command).parameters) == [
+        "prior",
+        "prior_edges",
+        "prior_nodes",
+        "json",
+        "settings",
+        "n",
+    ]
+    command(prior="default", prior_edges=None, prior_nodes="uniform", json=True, settings=None, n=5)
+    ((given, is_json, n),) = seen
+    assert given.chosen_prior == {"edges": "default", "nodes": "uniform"}
+    assert (is_json, n) == (True, 5)
+
+
+def test_settings_of_a_run_are_read_as_numbers_truth_values_and_texts():
+    given = SamplingOptions(option=["thin=8", "adapt=true", "engine=mh", "ladder=[1, 2.5]"], chains=2, rng=4)
+    call = given.call
+    assert {name: call[name] for name in ("thin", "adapt", "engine", "ladder")} == {
+        "thin": 8,
+        "adapt": True,
+        "engine": "mh",
+        "ladder": [1, 2.5],
+    }
+    assert (call["chains"], call["draws"], call["prior"]) == (2, None, "default")
+    for text, message in (("thin", "write NAME=VALUE"), ("chains=3", "or as --chains"), ("=3", "write NAME=VALUE")):
+        with pytest.raises(mb.InputError, match=message):
+            SamplingOptions(option=[text]).call  # noqa: B018

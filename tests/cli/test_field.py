@@ -1,4 +1,4 @@
-"""Data and fields on the command line: several files, long tables, images, masks, states, couplings J and h."""
+"""Fields of the command line: their data, images, masks, numbers of states, couplings J and h."""
 
 import json
 import tomllib
@@ -7,22 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.image import imsave
-from typer.testing import CliRunner
 
 import mrfbayes as mb
+from command_line import invoke as run
 from mrfbayes.cli.app import app
 from mrfbayes.cli.field import data_field, read_data
 from mrfbayes.cli.options import DataOptions
 
 X = np.random.default_rng(5).integers(0, 2, size=(40, 4))
-
-
-def run(*arguments):
-    """The outcome of a command; problems are raised, as `main` would catch them."""
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=True)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
 
 
 def options(*files, **given):
@@ -89,27 +81,6 @@ def test_states_are_given_by_column(folder):
             made(options(folder / "wave1.csv", states=states))
 
 
-def test_levels_kinds_and_missing_marks_are_given_by_column(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("a,b,c,d\nlow,1,7,0\nmid,2,8,1\nhi,9,7,9\nmid,3,9,0\nlow,2,8,-5\n")
-    given = options(path, levels=["a=low<mid<hi"], kind=["c=nominal"], na=["-5", "b=9", "d=9"])
-    schema = given.read().schema
-    assert [(v.kind, v.values) for v in schema] == [
-        ("ordinal", ("low", "mid", "hi")),
-        ("ordinal", (1, 2, 3)),
-        ("nominal", (7, 8, 9)),
-        ("binary", (0, 1)),
-    ]
-    for wrong, message in (
-        ({"levels": ["a"]}, "--levels 'a'"),
-        ({"kind": ["a=odd"]}, "'odd'"),
-        ({"na": ["z=9"]}, "na_values: no column is called 'z'"),
-        ({"drop": ["z"]}, "drop = 'z'"),
-    ):
-        with pytest.raises(mb.InputError, match=message):
-            options(path, **wrong).read()
-
-
 @pytest.mark.parametrize("values", [(-1, 1), (1, 2)])
 def test_two_numbers_are_binary(tmp_path, values):
     pd.DataFrame(np.array(values)[X], columns=list("abcd")).to_csv(tmp_path / "x.csv", index=False)
@@ -130,16 +101,6 @@ def test_labels_of_one_column_are_no_states_of_another(tmp_path):
     _, model = made(options(path, levels=["never<seldom<daily"]))
     assert model.n_parameters == 3 + 5
     assert "3 edges, 8 parameters" in " ".join(run("info", path, "--levels", "never<seldom<daily").output.split())
-
-
-def test_decimal_commas_and_plus_signs_are_numbers(tmp_path):
-    rows = np.random.default_rng(5).integers(1, 6, (60, 3))
-    path = tmp_path / "comma.csv"
-    path.write_text("a;b;c\n" + "".join(";".join(f"{v},0" for v in row) + "\n" for row in rows))
-    assert {variable.values for variable in options(path).read().schema} == {(1, 2, 3, 4, 5)}
-    spins = tmp_path / "spins.csv"
-    spins.write_text("a,b\n" + "".join(f"{2 * (v[0] % 2) - 1:+d},{2 * (v[1] % 2) - 1:+d}\n" for v in rows))
-    assert {variable.values for variable in options(spins).read().schema} == {(-1, 1)}
 
 
 def test_images_are_observations_of_a_grid(tmp_path):

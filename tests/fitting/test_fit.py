@@ -1,0 +1,59 @@
+"""What `fit` chooses where nothing is said: the model of images, texts of items, and the priors of its searches."""
+
+import numpy as np
+import pytest
+
+import mrfbayes as mb
+from mrfbayes.fitting.fit import _search_priors, default_model, image_model, read_codebook
+
+
+@pytest.mark.parametrize(
+    ("share", "has_fields"), [(0.5, False), (0.42, False), (0.58, False), (0.3, True), (0.7, True), (0.02, True)]
+)
+def test_images_get_thresholds_where_one_state_is_commoner(share, has_fields):
+    pixels = (np.arange(100) < round(100 * share)).astype(int).reshape(10, 10)
+    model = image_model(mb.Data(pixels[None]), (10, 10))
+    assert model.parameters == (("edges", "nodes") if has_fields else ("edges",))  # one image: tied
+    both = image_model(mb.Data(np.stack([pixels, pixels])), (10, 10))
+    assert both.n_parameters == 180 + 100 * has_fields
+    assert image_model(mb.Data(pixels[None]), (10, 10), fields=not has_fields).n_parameters == 1 + (not has_fields)
+
+
+def test_the_default_model_is_a_grid_for_images_and_from_data_for_tables():
+    images = np.random.default_rng(1).integers(0, 3, (4, 3, 5))
+    model = default_model(mb.Data(images))
+    assert (model.grid_shape, model.states.tolist()) == ((3, 5), [3] * 15)
+    table = mb.Data({"a": [0, 1, 2, 1], "b": ["x", "y", "z", "x"]})
+    assert default_model(table).fingerprint == mb.Model.from_data(table).fingerprint
+
+
+def test_texts_of_items_are_read_from_a_mapping_or_a_file(tmp_path):
+    model, path = mb.graph([("a", "b")]), tmp_path / "book.csv"
+    path.write_text('\ufeffa,"Do you, at times, worry?"\nalone\nb , Sleep\n', encoding="utf-8")
+    assert read_codebook(path, model) == {"a": "Do you, at times, worry?", "b": "Sleep"}
+    assert read_codebook(str(path), model) == read_codebook(path, model)
+    assert read_codebook({"b": 5}, model) == {"b": "5"}
+    assert read_codebook(None, model) == {}
+    with pytest.raises(mb.InputError, match=r"codebook: none of its 1 names.* a, b"):
+        read_codebook({"c": "?"}, model)
+    with pytest.raises(mb.InputError, match=r"codebook = .*nowhere\.csv"):
+        read_codebook(tmp_path / "nowhere.csv", model)
+
+
+def test_searches_take_the_slab_of_the_edges_and_the_prior_of_the_thresholds():
+    graphs, groups = (_search_priors("normal(0, 2)", None, "cauchy(0, 1)")[name] for name in ("graphs", "groups"))
+    assert graphs == {"slab": "normal(0, 2)", "prior": {}}
+    assert groups == {"slab": "cauchy(0, 1)", "prior": {"edges": "normal(0, 2)"}}
+    parts = _search_priors({"edges": "default", "nodes": "normal(0, 3)"}, "normal(0, 5)", None)
+    assert parts["graphs"] == {"slab": "normal(0, 5)", "prior": {"nodes": "normal(0, 3)"}}
+    assert parts["groups"] == {"prior": {"nodes": "normal(0, 3)"}}
+    assert _search_priors("default", None, None) == {"graphs": {"prior": {}}, "groups": {"prior": {}}}
+
+
+def test_one_seed_gives_the_posterior_of_sample():
+    x = np.random.default_rng(2).integers(0, 2, (60, 3))
+    found = mb.fit(x, rng=5, progress=False, codebook={"1": "second"})
+    alone = mb.sample(found.model, x, rng=5, progress=False)
+    np.testing.assert_array_equal(found.posterior.draws, alone.draws)
+    assert found.codebook == {"1": "second"}
+    assert (found.selection, found.groups) == (None, None)
