@@ -41,7 +41,7 @@ def observed_log_likelihood(model, theta, x):
 
 
 @pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
-@pytest.mark.parametrize("name", ["graph, fields", "Potts"])
+@pytest.mark.parametrize("name", ["graph, both-one", "Potts"])  # the first has a constant beside its potentials
 def test_missing_cells_are_summed_over(name):
     model = small_fields.FIELDS[name]()
     x = small_fields.draw(model, small_fields.random_theta(model, 1), 12, 4).astype(float)

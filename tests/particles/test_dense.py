@@ -91,6 +91,15 @@ def test_covariances_are_enumerated_ones(case):
     np.testing.assert_allclose(covariance, covariance.T, atol=1e-12)
 
 
+def test_products_are_those_of_the_states_that_were_visited(case):
+    """One snapshot, of which no sweep is left out: numpy's mean and covariance of T of all rows."""
+    case.ensemble.start(case.some_rows())
+    mean, covariance = case.ensemble.products(1, 0)
+    t = case.ensemble.statistics(case.ensemble.rows()).astype(float)
+    np.testing.assert_allclose(mean, t.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(covariance, np.cov(t, rowvar=False, bias=True), atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["ordered", "table"])
 def test_chains_go_on_from_their_arrays_whatever_the_threads(kind):
     one, two = Case(kind, 128), Case(kind, 128, threads=2)
