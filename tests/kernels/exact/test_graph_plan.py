@@ -10,7 +10,7 @@ import pytest
 
 import oracles
 from kernels.exact.graph_cases import Problem
-from mrfbayes.kernels.exact.graph_plan import BY_TABLE, UNIT_STRIDE, VARIABLE_FASTEST
+from mrfbayes.kernels.exact.graph_plan import BY_TABLE, UNIT_STRIDE, VARIABLE_FASTEST, _Buffer
 
 WHEEL = np.array([(0, k) for k in range(1, 7)] + [(k, k % 6 + 1) for k in range(1, 7)])
 GRAPHS = {
@@ -81,3 +81,22 @@ def test_index_tables_lead_to_the_cells_of_the_sender(plan):
                 assert x * child.stride + plan.lookup[child.high_index + high] + low[position] == expected
             step_of = {UNIT_STRIDE: 1, VARIABLE_FASTEST: step.states}.get(int(child.access))
             assert child.access == BY_TABLE or low.tolist() == (step_of * np.arange(step.n_low)).tolist()
+
+
+def test_places_taken_and_given_back_in_any_order_do_not_overlap():
+    rng, buffer, taken = np.random.default_rng(1), _Buffer(), {}
+    for _ in range(300):
+        if taken and rng.random() < 0.45:
+            start = list(taken)[rng.integers(len(taken))]
+            buffer.release(start, taken.pop(start))
+            continue
+        cells = int(rng.integers(1, 20))
+        start = buffer.take(cells)
+        assert all(start + cells <= other or other + size <= start for other, size in taken.items())
+        assert start + cells <= buffer.size
+        taken[start] = cells
+    for start, cells in taken.items():
+        buffer.release(start, cells)
+    size = buffer.size
+    assert buffer.take(size) == 0  # all of it is one place again
+    assert buffer.size == size
