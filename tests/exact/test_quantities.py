@@ -139,3 +139,10 @@ def test_every_connected_graph_up_to_five_nodes(states, fields, tied):
         np.testing.assert_allclose(mean, p @ s, rtol=1e-12)
         centred = s - p @ s
         np.testing.assert_allclose(covariance_w(model, w), centred.T @ (centred * p[:, None]), atol=1e-12)
+
+
+def test_what_is_large_is_refused_before_it_is_made():
+    with pytest.raises(mb.CostError, match=r"a covariance of \d[\d,]* parameters would take"):
+        mb.fisher_information(mb.grid(2, 10**5), 0.6)
+    with pytest.raises(mb.CostError, match=r"1,000,000,000,000 observations of 4 nodes .*7\.3 TiB"):
+        mb.simulate(mb.grid(2, 2), 0.6, 10**12, sampler="gibbs")
