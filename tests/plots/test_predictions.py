@@ -55,13 +55,19 @@ def test_errors_of_methods_are_in_exact_sds():
 
 def test_correlations_beyond_two_standard_errors_are_counted():
     table = pd.DataFrame(
-        {"observed": [0.1, 0.3, 0.5], "observed_error": [0.05, 0.05, 0.01], "predicted": [0.15, 0.1, 0.47]},
-        index=pd.MultiIndex.from_tuples([(2, "a b"), (2, "b c"), (3, "a b c")], names=["order", "variables"]),
+        {
+            "observed": [0.1, 0.3, 0.4, 0.5],
+            "observed_error": [0.05, 0.05, 0.01, 0.01],
+            "predicted": [0.15, 0.1, 0.2, 0.5],
+        },
+        index=pd.MultiIndex.from_tuples(
+            [(2, "a b"), (2, "b c"), (2, "a c"), (3, "a b c")], names=["order", "variables"]
+        ),
     )
     found = SimpleNamespace(table=table)
     ax = mb.plots.correlations(found, 2)
-    assert "1 of 2" in ax.get_title(loc="left")
-    np.testing.assert_allclose(points_of(ax.containers[0]), [[0.1, 0.15], [0.3, 0.1]])
+    assert "2 of 3" in ax.get_title(loc="left")
+    np.testing.assert_allclose(points_of(ax.containers[0]), [[0.1, 0.15], [0.3, 0.1], [0.4, 0.2]])
     with pytest.raises(mb.InputError, match="order = 4"):
         mb.plots.correlations(found, 4)
 

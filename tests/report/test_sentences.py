@@ -12,6 +12,9 @@ from mrfbayes.report.sentences import CARE, GOOD, _predictive, brief, checks, ci
 from mrfbayes.report.wording import listed
 from mrfbayes.targets.facts import RunFacts
 
+pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
+FOUR = mb.graph([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")], fields=True, coupling="both-one")
+
 
 def predictive(unlike_fitted, unlike_others, fitted=5_050, others=9):
     """The check of a table in which so many statistics of either kind are unlike the data."""
@@ -48,10 +51,6 @@ def made(diagnostics=(), predictive=None, partial=False, target="exact", method=
 
 def state_of(name, **findings):
     return {check.name: check.state for check in checks(made(**findings))}.get(name)
-
-
-pytestmark = pytest.mark.filterwarnings("ignore::mrfbayes.base.errors.MRFWarning")
-FOUR = mb.graph([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")], fields=True, coupling="both-one")
 
 
 def found(model, x, method="auto", **options):

@@ -3,17 +3,9 @@
 import numpy as np
 import pytest
 
-import mrfbayes as mb
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.tables import edge_table, variable_table
 from mrfbayes.report.wording import decimals
-
-
-@pytest.fixture(scope="module")
-def text(posterior, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    assert mb.report(posterior, path, title="A <b>title</b>", source="answers.csv") == path
-    return path.read_text(encoding="utf-8")
 
 
 def test_probabilities_of_signs_and_shares_of_ones_are_not_inverted(posterior):

@@ -68,3 +68,9 @@ def exact_posterior(model, statistics, x, slab, edges, node=None, draws=2000):
     found = truth.graph_evidences(statistics * scale, counts * scale, len(x), m, SLABS[slab], node, rng, draws)
     p, inclusion, error, mean, sd = truth.graph_posterior(found, m, PRIORS[edges])
     return p, inclusion, error, mean * scale, sd * scale
+
+
+def assert_agrees(found, errors, truth, truth_errors, most=5.0):
+    """Within five Monte-Carlo errors, which exclude all but one in a million; errors are not below 1e-4."""
+    z = np.abs(found - truth) / np.sqrt(np.maximum(errors, 1e-4) ** 2 + truth_errors**2)
+    assert z.max() < most, z

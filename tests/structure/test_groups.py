@@ -12,6 +12,9 @@ from structure.graph_cases import case, complete
 from structure.group_cases import exact_differences, some_groups
 from structure.result_cases import COMMON, MODEL
 
+FAST = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False, "prior": "uniform"}
+SHORT_RUNS = pytest.mark.filterwarnings("ignore:the inclusion probability")
+
 
 def compared(groups):
     """Baseline and contrasts with known means; group g is the baseline plus rate[g] times the contrasts."""
@@ -30,10 +33,6 @@ def compared(groups):
         coordinate_sd=sd,
         group_n=(10.0,) * n,
     )
-
-
-FAST = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False, "prior": "uniform"}
-SHORT_RUNS = pytest.mark.filterwarnings("ignore:the inclusion probability")
 
 
 def test_differences_are_those_of_all_subsets():

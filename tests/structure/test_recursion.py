@@ -4,20 +4,13 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from structure.graph_cases import complete
+from mrfbayes.structure.recursion import best_order, choose_engine, recursion_engine
+from structure.graph_cases import assert_agrees, complete
 
 FAST = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False}
 
 
-def assert_agrees(found, errors, truth, truth_errors, most=5.0):
-    """Within five Monte-Carlo errors, which exclude all but one in a million; errors are not below 1e-4."""
-    z = np.abs(found - truth) / np.sqrt(np.maximum(errors, 1e-4) ** 2 + truth_errors**2)
-    assert z.max() < most, z
-
-
 def test_a_dense_field_of_many_nodes_takes_particles():
-    from mrfbayes.structure.recursion import choose_engine
-
     assert choose_engine(complete(30), None) == "particles"
     assert choose_engine(complete(16), None) == "states"
     assert choose_engine(complete(18), None) == "states"
@@ -41,3 +34,20 @@ def test_recursion_and_all_states_agree(fields):
         w = sel.log_odds[0, -1]
         log_z = mb.log_partition(model, model.chart.theta(w)) - model.chart.log_last_weight(w).sum()
         assert sel.log_likelihood[0, -1] == pytest.approx(w @ mb.Data(x).count(model).counts - 300 * log_z, abs=1e-6)
+
+
+def test_the_frontier_of_a_grid_is_its_shorter_side():
+    """Across the grid: what has entered and still has a neighbour to come."""
+    for shape in ((3, 9), (9, 3)):
+        order = best_order(mb.grid(*shape))
+        assert sorted(order.nodes) == list(range(27))
+        assert max(order.sizes) == 2**4  # three of the frontier and the node that enters
+        neighbours = {frozenset(pair) for pair in mb.grid(*shape).edges.tolist()}
+        for step, frontier in enumerate(order.frontiers):
+            entered, rest = order.nodes[:step], order.nodes[step:]
+            assert set(frontier) == {u for u in entered if any(frozenset((u, v)) in neighbours for v in rest)}
+
+
+def test_a_wide_field_is_refused_with_another_engine():
+    with pytest.raises(mb.CostError, match="engine='particles'"):
+        recursion_engine(complete(20))

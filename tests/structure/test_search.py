@@ -17,6 +17,13 @@ from mrfbayes.structure import search
 from mrfbayes.structure.search import monte_carlo_error
 from structure.result_cases import MODEL as CHAIN
 
+PAIRS = [(0, 1), (0, 2), (1, 2)]
+MODEL = mb.graph(PAIRS, coupling="both-one", fields=True)
+EVERYTHING = brute.configurations([2] * 3)
+S = brute.statistics(EVERYTHING, PAIRS, "both-one", [2] * 3)
+GRAPHS = np.array(list(itertools.product([False, True], repeat=3)))
+pytestmark = pytest.mark.filterwarnings("ignore:.* missing cells:mrfbayes.MRFWarning")
+
 
 def swept(batches, length=10):
     """The state of a chain with full ``batches`` (rows, m) of means."""
@@ -25,14 +32,6 @@ def swept(batches, length=10):
     stored = np.zeros((len(batches) + 3, batches.shape[1]))
     stored[: len(batches)] = batches * length
     return {"batches": stored, "counters": counters}
-
-
-PAIRS = [(0, 1), (0, 2), (1, 2)]
-MODEL = mb.graph(PAIRS, coupling="both-one", fields=True)
-EVERYTHING = brute.configurations([2] * 3)
-S = brute.statistics(EVERYTHING, PAIRS, "both-one", [2] * 3)
-GRAPHS = np.array(list(itertools.product([False, True], repeat=3)))
-pytestmark = pytest.mark.filterwarnings("ignore:.* missing cells:mrfbayes.MRFWarning")
 
 
 def hidden(w, n, seed):

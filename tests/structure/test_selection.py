@@ -5,7 +5,7 @@ import pytest
 
 import mrfbayes as mb
 import oracles_structure as truth
-from structure.graph_cases import case, complete, exact_posterior
+from structure.graph_cases import assert_agrees, case, complete, exact_posterior
 
 FAST = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False}
 KINDS = {
@@ -16,12 +16,6 @@ KINDS = {
     "agreement of three states": (4, "agreement", True, 3),
     "score of mixed levels": (3, "score", True, (3, 2, 3)),
 }
-
-
-def assert_agrees(found, errors, truth, truth_errors, most=5.0):
-    """Within five Monte-Carlo errors, which exclude all but one in a million; errors are not below 1e-4."""
-    z = np.abs(found - truth) / np.sqrt(np.maximum(errors, 1e-4) ** 2 + truth_errors**2)
-    assert z.max() < most, z
 
 
 @pytest.mark.parametrize("kind", KINDS)
