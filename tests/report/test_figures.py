@@ -19,7 +19,7 @@ def test_pictures_have_the_pages_colours_and_ids_of_their_own():
         ax.plot([0, 1], [1, 0], color=NEGATIVE)
         ax.set_title("a <b> title")
         shown.append(str(inline(ax, name, "says <b>")))
-    assert pyplot.get_fignums() == []
+        assert not pyplot.fignum_exists(ax.figure.number)  # it is closed
     for text in shown:
         assert "var(--positive)" in text
         assert "var(--negative)" in text
