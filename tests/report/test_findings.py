@@ -39,6 +39,7 @@ def test_diagnostics_are_of_the_worst_parameter():
         engine="mh",
         has_chains=True,
         r_hat=np.array([1.0, 1.3, 1.1]),
+        _convergence=SimpleNamespace(excess=np.array([0.0, 0.2, 0.0])),
         ess=np.array([500.0, 80.0, 900.0]),
         facts=RunFacts(),
         acceptance=np.array([0.2, 0.4]),
@@ -48,5 +49,6 @@ def test_diagnostics_are_of_the_worst_parameter():
     object.__setattr__(findings, "posterior", posterior)
     worst = findings.diagnostics
     assert (worst["r_hat"], worst["ess"], worst["draws"]) == (1.3, 80.0, 40.0)
+    assert worst["r_hat_excess"] == 0.2
     assert worst["acceptance"] == pytest.approx(0.3)
     assert findings.seed == "17"

@@ -162,6 +162,12 @@ def test_states_of_checks_change_at_their_limits(name, key, states):
     assert {value: state_of(name, diagnostics={key: value}) for value in states} == states
 
 
+def test_chains_that_differ_by_chance_alone_agree():
+    assert state_of("R-hat", diagnostics={"r_hat": 1.02, "r_hat_excess": 0.0}) == "good"
+    assert state_of("R-hat", diagnostics={"r_hat": 1.02, "r_hat_excess": 0.011}) == "care"
+    assert state_of("R-hat", diagnostics={"r_hat": 1.2, "r_hat_excess": 0.0}) == "bad"  # too few draws to tell
+
+
 def test_the_approximation_is_judged_by_its_larger_error():
     errors = {(0.05, 0.01): "good", (0.01, 0.15): "care", (0.15, 0.01): "care", (0.3, 0.01): "bad", (0.0, 0.2): "bad"}
     assert {pair: state_of("Approximation", trust=pair) for pair in errors} == errors

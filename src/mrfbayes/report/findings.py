@@ -287,6 +287,7 @@ class Findings:
         if posterior.has_chains and draws >= 8 and 0 < p <= DIAGNOSED:
             if facts.trust is None:  # else many short replicas, whose scatter is in that statement
                 found["r_hat"] = _worst(np.nanmax, posterior.r_hat)
+                found["r_hat_excess"] = _worst(np.nanmax, posterior._convergence.excess)  # beyond chance
             found["ess"] = _worst(np.nanmin, posterior.ess)
         return {name: float(value) for name, value in found.items() if value is not None}
 

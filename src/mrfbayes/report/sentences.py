@@ -13,6 +13,7 @@ from mrfbayes.priors import Prior
 from mrfbayes.report import wording
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.wording import fill
+from mrfbayes.results.diagnostics import MOST_R_HAT
 
 GOOD, CARE, BAD, INFO = "good", "care", "bad", "info"
 SURPRISING = 0.01
@@ -45,7 +46,8 @@ def checks(findings: Findings) -> list[TrustCheck]:
         add("Approximation", state, f"{worst:.1%}", facts.trust)
     if "r_hat" in found:
         worst = found["r_hat"]
-        state = GOOD if worst <= 1.01 else CARE if worst <= 1.05 else BAD
+        agree = found.get("r_hat_excess", worst - 1) <= MOST_R_HAT - 1  # but for chance
+        state = BAD if not worst <= 1.05 else GOOD if agree else CARE
         add("R-hat", state, f"{worst:.3f}")
     if "ess" in found:
         least, wanted = found["ess"], 100 * min(len(posterior.draws), 4)
