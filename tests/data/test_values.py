@@ -6,7 +6,7 @@ import pytest
 
 from data.table_cases import write
 from mrfbayes.data.data import Data
-from mrfbayes.data.values import in_proportion
+from mrfbayes.data.values import Batch, Column, in_proportion
 from mrfbayes.model.build import graph
 
 
@@ -39,3 +39,30 @@ def test_in_proportion_rounds_up_or_down():
         index = in_proportion(weights, 25, np.random.default_rng(seed))
         times = np.bincount(index, minlength=6)
         assert (np.abs(times - 2.5 * weights) < 1).all()
+
+
+def test_parts_of_a_column_are_joined_as_if_they_were_read_at_once():
+    cells = np.array(["yes", "NA", "no", "gone", "no", None, "maybe"], dtype=object)
+
+    def seen(*parts):
+        column = Column("mood", "data.csv", marks=frozenset({"gone"}))
+        for part in parts:
+            column.see(Batch([cells[part]], np.arange(len(cells))[part] + 2), 0)
+        return column
+
+    whole = seen(slice(None))
+    assert whole.counts == {"yes": 1, "no": 2, "maybe": 1}
+    assert whole.n_missing == 3
+    assert whole.place("no") == "data.csv:4:mood"
+    for both in (seen(slice(3), slice(3, None)), seen(slice(3)).joined(seen(slice(3, None)))):
+        assert (both.counts, both.n_missing) == (whole.counts, whole.n_missing)
+        assert {value: both.place(value) for value in both.first} == {v: whole.place(v) for v in whole.first}
+
+
+def test_more_values_than_any_variable_has_are_not_all_kept():
+    column, other = Column("x", "x"), Column("x", "x")
+    column.see(Batch(np.arange(200.0)[:, None], np.arange(200)), 0)
+    other.see(Batch(np.arange(150.0, 350.0)[:, None], np.arange(200)), 0)
+    assert not column.overflow
+    assert column.joined(other).overflow
+    assert not column.joined(column).overflow

@@ -15,6 +15,7 @@ FIELDS = {
     "both-one": (mb.graph(EDGES, fields=True, coupling="both-one"), "product"),
     "tied": (mb.graph(EDGES, fields=True, tied=True), "product"),
     "scores": (mb.graph(EDGES, states=[2, 3, 4], fields=True, coupling="score"), "product"),
+    "asymmetric": (mb.Model(["a", "b", "c"], [mb.Factor(pair, [[0, 1], [0, 0]]) for pair in EDGES]), "product"),
     "Potts": (mb.graph(EDGES, states=3, fields=True), "agreement"),
 }
 
