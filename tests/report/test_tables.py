@@ -1,8 +1,10 @@
 """Tables of the page against the numbers of the posterior."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import mrfbayes as mb
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.tables import edge_table, variable_table
 from mrfbayes.report.wording import decimals
@@ -32,3 +34,15 @@ def test_estimates_have_the_digits_of_their_own_intervals(posterior):
         width = (nodes[f"{measure}_q95"] - nodes[f"{measure}_q5"]).median() / 3.29
         text = table.rows[0][titles.index(title)][0]
         assert len(text.split(" ")[0].partition(".")[2]) == decimals(float(width))
+
+
+def test_a_loaded_result_counts_states_and_missing_cells_as_before(tmp_path):
+    rng = np.random.default_rng(8)
+    x = rng.integers(0, 3, (80, 3)).astype(float)
+    x[:9, 0], x[5:7, 2] = np.nan, np.nan
+    data = mb.Data(pd.DataFrame(x, columns=list("abc")))
+    posterior = mb.sample(mb.Model.from_data(data), data, progress=False, rng=1)
+    posterior.save(tmp_path / "result.nc")
+    made, loaded = (variable_table(Findings(one)) for one in (posterior, mb.load(tmp_path / "result.nc")))
+    assert loaded.rows == made.rows
+    assert [row[-1][1] for row in made.rows] == [9, 0, 2]

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from mrfbayes.base.errors import InputError
 from mrfbayes.model.scales import scale_name
 from mrfbayes.report.wording import bayes_factor, decimals, interval, number, plural
 from mrfbayes.results.centrality import global_strength, node_measures, order_table
+from mrfbayes.structure.problem import edge_factors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -250,9 +252,15 @@ def _state_weights(findings: Findings) -> list[np.ndarray] | None:
         return None
     cells, offset = statistics.incomplete.seen_cells(model), model.lowering.node_offset
     found = [cells[offset[node] : offset[node] + states].copy() for node, states in enumerate(model.states.tolist())]
-    for node, weights in enumerate(found):
-        if len(statistics.rows):
+    if len(statistics.rows):
+        for node, weights in enumerate(found):
             weights += np.bincount(statistics.rows[:, node], statistics.row_weights, minlength=weights.size)
+    elif statistics.n:  # a loaded result keeps the counts of its complete rows
+        try:
+            complete = edge_factors(model).state_counts(statistics.counts, statistics.n)
+        except InputError:
+            return None
+        return None if any(part is None for part in complete) else [a + b for a, b in zip(found, complete, strict=True)]
     return found
 
 

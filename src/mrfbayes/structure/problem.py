@@ -58,13 +58,17 @@ class EdgeFactors:
     def frequencies(self, counts: np.ndarray, n: float) -> list[np.ndarray]:
         """Per node the smoothed frequencies of its states; equal ones where its factor does not tell them apart."""
         found = []
+        for states, weight in zip(self.model.states.tolist(), self.state_counts(counts, n), strict=True):
+            known = np.full(states, n / states) if weight is None else weight
+            found.append((known + 0.5) / (n + 0.5 * states))
+        return found
+
+    def state_counts(self, counts: np.ndarray, n: float) -> list[np.ndarray | None]:
+        """Per node how many of n rows are in each of its states; None where its factor does not tell them apart."""
+        found: list[np.ndarray | None] = []
         for node, rows in enumerate(self.nodes):
-            states = int(self.model.states[node])
-            weight = np.full(states, n / states)
-            if is_saturated(rows):
-                named = counts[self.first[node] : self.first[node] + len(rows)]
-                weight = rows.T @ named + (n - named.sum()) * (rows.sum(axis=0) == 0)
-            found.append((weight + 0.5) / (n + 0.5 * states))
+            named = counts[self.first[node] : self.first[node] + len(rows)]
+            found.append(rows.T @ named + (n - named.sum()) * (rows.sum(axis=0) == 0) if is_saturated(rows) else None)
         return found
 
 
