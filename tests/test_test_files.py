@@ -85,3 +85,10 @@ def test_each_rule_can_be_broken():
     assert imports_of_tests(tree) == ["test_pages"]
     assert sorted(calls_at_import(tree)) == ["grid", "simulate"]
     assert len(compared_sentences(tree)) == 2
+
+
+def test_every_module_has_a_test_file_under_its_name():
+    source = TESTS.parent / "src" / "mrfbayes"
+    modules = [path.relative_to(source) for path in source.rglob("*.py") if not path.stem.startswith("__")]
+    assert len(modules) > 200
+    assert [str(path) for path in modules if not (TESTS / path.with_name(f"test_{path.name}")).exists()] == []
