@@ -6,6 +6,7 @@ large as the frontier, so the search is exact on fields of any length whose widt
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,7 +18,6 @@ from mrfbayes.run.workers import State
 from mrfbayes.structure.problem import EdgeBlocks, node_groups
 from mrfbayes.structure.search import MOST_STATES, SearchEngine, Sweeps, n_configurations, states_engine
 
-ENGINES = ("states", "recursion", "particles")
 MOST_FRONTIER = 2**17  # configurations of a frontier and the node that enters
 MOST_BYTES = 2**30  # of all backward messages
 PASSES, PASSES_PER_EDGE = 6, 3  # over each of the tables, in one sweep
@@ -141,4 +141,11 @@ def choose_engine(model: Model, engine: str | None) -> str:
 
 def exact_engine(model: Model, name: str) -> tuple[SearchEngine, EdgeBlocks]:
     """The engine called "states" or "recursion"."""
-    return states_engine(model) if name == "states" else recursion_engine(model)
+    return EXACT_ENGINES[name](model)
+
+
+EXACT_ENGINES: Mapping[str, Callable[[Model], tuple[SearchEngine, EdgeBlocks]]] = {
+    "states": states_engine,
+    "recursion": recursion_engine,
+}
+ENGINES = (*EXACT_ENGINES, "particles")

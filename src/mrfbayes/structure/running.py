@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,7 +30,7 @@ from mrfbayes.run.store import Checkpoint, recorded
 from mrfbayes.run.workers import State
 from mrfbayes.structure.anchors import ANCHOR_PARTICLES, SearchProblem, WeightedEngine, weighted_parts
 from mrfbayes.structure.problem import GROUP_CELLS, SAMPLE_GROUP_CELLS, EdgeBlocks, edge_factors, pair_blocks
-from mrfbayes.structure.recursion import ENGINES, best_order, choose_engine, exact_engine
+from mrfbayes.structure.recursion import ENGINES, EXACT_ENGINES, best_order, choose_engine, exact_engine
 from mrfbayes.structure.reruns import GRAPHS, PRIOR_LOG_ODDS, RERUN_LENGTH, SLABS, Rerun
 from mrfbayes.structure.search import (
     SearchEngine,
@@ -140,7 +140,7 @@ def prepare_search(
     factors = problem.factors
     parts: tuple[tuple[MoveView, SearchEngine], ...]
     details: dict[str, object] = {}
-    if engine != "particles":
+    if engine in EXACT_ENGINES:
         made, blocks = exact_engine(problem.model, engine)
         parts = ((problem.moves(blocks), made),)
         states = problem.states(options.chains, 1, seed)
@@ -332,27 +332,33 @@ def _run(
             store.close()
 
 
+def _table_seconds(model: Model, group_cells: int, seconds: float, n_weights: float) -> float:
+    """Seconds of a sweep on the tables of pairs of groups of nodes, with so many weights that are summed to them."""
+    blocks = pair_blocks(model, group_cells)[0]
+    on_cells = CELL_SECONDS * 2 * edge_factors(model).n_edge_parameters * max(blocks.n_cells)
+    return on_cells + seconds * WEIGHT_PASSES * len(blocks.nodes) * n_weights
+
+
+# Seconds of a sweep beside those of the conditionals, and before the first one.
+ENGINE_SECONDS: Mapping[str, Callable[[Model], tuple[float, float]]] = {
+    "states": lambda model: (_table_seconds(model, GROUP_CELLS, STATE_SECONDS, n_configurations(model)), 0.0),
+    "recursion": lambda model: (CELL_SECONDS * best_order(model).cells, 0.0),
+    "particles": lambda model: (
+        _table_seconds(model, SAMPLE_GROUP_CELLS, SAMPLE_SECONDS, ANCHOR_PARTICLES),
+        PREPARED_SWEEPS * GIBBS_SECONDS * ANCHOR_PARTICLES * model.n_nodes**2,
+    ),
+}
+
+
 def search_seconds(model: Model, n_groups: int = 1, chains: int = 4) -> float:
     """Seconds of `select` with its panel of priors, or of `compare_groups` with its evidence of no difference."""
-    factors = edge_factors(model)
-    engine = choose_engine(model, None)
+    edge_factors(model)  # refuses what cannot be searched
     cells = float(sum(np.prod(model.states[edge]) for edge in model.edges) + model.states.sum())
-    sweep = POINT_SECONDS * LINE_POINTS * cells + MOVE_SECONDS * model.n_parameters
-    before = 0.0
-    if engine == "recursion":
-        sweep += CELL_SECONDS * best_order(model).cells
-    else:
-        blocks = pair_blocks(model, SAMPLE_GROUP_CELLS if engine == "particles" else GROUP_CELLS)[0]
-        sweep += CELL_SECONDS * 2 * factors.n_edge_parameters * max(blocks.n_cells)
-        passes = WEIGHT_PASSES * len(blocks.nodes)
-        if engine == "particles":
-            sweep += SAMPLE_SECONDS * passes * ANCHOR_PARTICLES
-            before = PREPARED_SWEEPS * GIBBS_SECONDS * ANCHOR_PARTICLES * model.n_nodes**2
-        else:
-            sweep += STATE_SECONDS * passes * n_configurations(model)
+    sweep, before = ENGINE_SECONDS[choose_engine(model, None)](model)
+    sweep += POINT_SECONDS * LINE_POINTS * cells + MOVE_SECONDS * model.n_parameters
     sweeps = chains * (TYPICAL_SWEEPS + 100)
     sweeps += 2 * RERUN_LENGTH * (len(SLABS) + len(GRAPHS) - 2 if n_groups == 1 else len(PRIOR_LOG_ODDS))
-    return n_groups * (sweeps * sweep + before)
+    return float(n_groups * (sweeps * sweep + before))
 
 
 def describe_searches(model: Model) -> dict[str, float]:
