@@ -18,7 +18,7 @@ SHARES = (0.1, 0.3, 0.5)
 N = 350
 HOLE = 255
 PROPOSALS, DEGREES = 20_000, 8  # of the importance sampling by brute force, and of its t distribution
-STEPS = {("6 nodes", 0.5): 100_000, ("4x4 grid", 0.5): 5_000}  # uneven weights; large clumps, and so trajectories
+STEPS = {("6 nodes", 0.5): 100_000, ("4x4 grid", 0.5): 5_000}  # uneven weights; large components, and so trajectories
 BATCHES = 100  # of the draws of `exact`, from which their Monte-Carlo error is taken
 
 

@@ -67,7 +67,9 @@ def test_local_moments_with_whole_blocks_are_plain_algebra(name, threads):
         alone = 1 / (information[j, j] * full[j, j])
         adjusted = min(1.0, alone * (n_particles - 1) / (n_particles - members.size))
         spread[j] = full[j] * alone / adjusted
-        np.testing.assert_allclose(found.spread[blocks.offset[j] : blocks.offset[j + 1]], spread[j, members], rtol=1e-9)
+        np.testing.assert_allclose(
+            found.covariance_rows[blocks.offset[j] : blocks.offset[j + 1]], spread[j, members], rtol=1e-9
+        )
     np.testing.assert_allclose(found.variance, np.diag(spread), rtol=1e-9)
     (cube, mixed), _ = third_sums(table, spread.T)
     np.testing.assert_allclose(found.cube, cube, atol=1e-4 * np.abs(cube).max())

@@ -34,7 +34,7 @@ def test_a_window_that_holds_everything_is_exact(kind, monkeypatch):
     np.testing.assert_allclose(found.variance, np.diag(spread), rtol=1e-12)
     blocks = found.blocks
     rows = [spread[j, blocks.member[blocks.offset[j] : blocks.offset[j + 1]]] for j in range(w.size)]
-    np.testing.assert_allclose(found.spread, np.concatenate(rows), rtol=1e-10, atol=1e-12 * spread.max())
+    np.testing.assert_allclose(found.covariance_rows, np.concatenate(rows), rtol=1e-10, atol=1e-12 * spread.max())
     np.testing.assert_allclose(found.cube, cube, atol=1e-11 * np.abs(cube).max())
     np.testing.assert_allclose(found.mixed, mixed, atol=1e-11 * np.abs(mixed).max())
 

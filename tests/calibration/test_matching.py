@@ -48,7 +48,7 @@ def test_what_no_coin_can_do_is_clipped_and_counted():
 
 
 def test_missed_skewness_is_spoken_of_where_it_shows():
-    """A coin of spread S has |kappa| below S^2: beyond it by 0.05 S^1.5 nobody sees it, by 0.5 S^1.5 one does."""
+    """A coin of spread S has |kappa| below S^2: beyond it by 0.05 S^1.5 it is not seen, by 0.5 S^1.5 one does."""
     spread = np.array([0.01, 0.04])
     assert not skewness_doubts(spread, spread**2 + 0.05 * spread**1.5)
     (text,) = skewness_doubts(spread, np.array([-1, 1]) * (spread**2 + np.array([0.5, 0.05]) * spread**1.5))

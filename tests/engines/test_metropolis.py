@@ -97,5 +97,7 @@ def test_first_scales_are_those_of_the_state():
 
 def test_a_known_shape_is_where_proposals_begin():
     factor = np.tril(np.random.default_rng(1).normal(size=(7, 7)))
-    np.testing.assert_array_equal(set_up(RandomWalk(), 1, factor).states[0]["spread"], factor.T)
-    np.testing.assert_array_equal(set_up(PrintedWalk(), 1, factor).states[0]["spread"], np.full((1, 7), 0.001**0.5))
+    np.testing.assert_array_equal(set_up(RandomWalk(), 1, factor).states[0]["proposal_factor"], factor.T)
+    np.testing.assert_array_equal(
+        set_up(PrintedWalk(), 1, factor).states[0]["proposal_factor"], np.full((1, 7), 0.001**0.5)
+    )

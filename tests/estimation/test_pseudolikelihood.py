@@ -41,8 +41,8 @@ def test_a_single_edge_is_counted_twice():
     statistics, prior = mb.Data(x).count(model), Prior(model)
     w = np.log([3.0])
     information = godambe.information(model, statistics, w) - np.diag(prior.hessian_w(w))
-    np.testing.assert_allclose(godambe.spread_ratio(model, statistics, prior, w, information), np.sqrt(0.5), rtol=1e-3)
-    assert godambe.spread_ratio(model, Data(x[:1]).count(model), prior, w, information) is None
+    np.testing.assert_allclose(godambe.sd_ratio(model, statistics, prior, w, information), np.sqrt(0.5), rtol=1e-3)
+    assert godambe.sd_ratio(model, Data(x[:1]).count(model), prior, w, information) is None
 
 
 def test_the_spread_of_estimates_has_the_precision_of_the_prior():
@@ -52,7 +52,7 @@ def test_the_spread_of_estimates_has_the_precision_of_the_prior():
     x[:10, 1] = 1
     information = np.array([[130.0]])
     prior = Prior(model, "normal(0, 0.1)")
-    found = godambe.spread_ratio(model, mb.Data(x).count(model), prior, np.array([0.3]), information)
+    found = godambe.sd_ratio(model, mb.Data(x).count(model), prior, np.array([0.3]), information)
     np.testing.assert_allclose(found, np.sqrt(130 / (4 * 40 * 0.75 * 0.25 + 100)))
 
 
@@ -62,7 +62,7 @@ def test_pseudolikelihood_notes_that_its_sds_are_too_small():
     posterior = mb.sample(model, x, "pseudo", chains=2, progress=False)
     said = [text for text in posterior.notes if "so its sds are too small: here about 0." in text]
     assert len(said) == 1
-    assert 0.6 < posterior.details["spread_ratio"] < 0.95
+    assert 0.6 < posterior.details["sd_ratio"] < 0.95
 
 
 def log_pseudolikelihood(field, x, w):

@@ -43,7 +43,7 @@ def counted(model, rows):
 @pytest.fixture(params=["enumerated", "eliminated"])
 def way(request, monkeypatch):
     if request.param == "eliminated":
-        monkeypatch.setattr(clamped, "CLUMP_STATES", 4)
+        monkeypatch.setattr(clamped, "COMPONENT_STATES", 4)
     return request.param
 
 
@@ -88,7 +88,7 @@ def test_third_and_fourth_derivatives_are_those_of_all_completions(name):
     assert fourth - n * whole == pytest.approx(factor.T @ want[3] @ factor, abs=1e-8)
 
 
-def test_equal_clumps_count_once():
+def test_equal_components_count_once():
     """On a chain, what is missing at one end has nothing to do with what is missing at the other."""
     model = mb.graph([(0, 1), (1, 2), (2, 3), (3, 4)])
     rows = np.array([[0, 1, 0, 0, 1], [255, 1, 0, 0, 255], [255, 1, 1, 0, 255], [255, 1, 0, 255, 1]])

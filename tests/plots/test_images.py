@@ -39,7 +39,7 @@ def test_a_masked_image_is_drawn_where_its_pixels_are(tmp_path):
 def test_edges_have_their_log_odds_and_are_dashed_where_they_may_be_zero():
     model = mb.grid(1, 4)
     theta, sd = np.array([0.7, 0.5, 0.35]), np.array([0.05, 0.05, 0.12])
-    ax = mb.plots.field(model, theta, spread=sd)
+    ax = mb.plots.field(model, theta, sd=sd)
     table = mb.plots.data(ax)
     np.testing.assert_allclose(table["log_odds"], np.log(theta / (1 - theta)))
     np.testing.assert_allclose(

@@ -137,7 +137,7 @@ def test_pseudolikelihood_is_known_to_be_too_narrow():
     said, paragraph, findings = found(FOUR, noise(60, 4), "pseudo", draws=1_000)
     assert "approximate the posterior (Pseudo-L, whose sds are too small; largest R-hat" in said[-1]
     assert "based on the pseudolikelihood" in paragraph
-    ratio = findings.posterior.details["spread_ratio"]
+    ratio = findings.posterior.details["sd_ratio"]
     assert f"sds are too small (about {ratio:.2f} of those that its estimates have here)" in checks(findings)[0].text
     assert any(text.startswith("Besag") for text in citations(findings))
 

@@ -146,7 +146,7 @@ def test_the_evidence_of_a_hole_is_that_of_both_completions(rows):
 @pytest.mark.parametrize("way", ["enumerated", "eliminated", "gibbs"])
 def test_completed_data_sets_are_drawn_from_what_is_possible(rows, way, monkeypatch):
     if way == "eliminated":
-        monkeypatch.setattr(clamped, "CLUMP_STATES", 2)
+        monkeypatch.setattr(clamped, "COMPONENT_STATES", 2)
     if way == "gibbs":
         monkeypatch.setattr(clamped, "MOST_COMPLETIONS", 1)
     few = np.concatenate([rows[(rows != brute.HOLE).all(axis=1)][:5], rows[(rows == brute.HOLE).sum(axis=1) == 2][:3]])
@@ -284,8 +284,8 @@ def test_predictability_is_that_of_completed_rows(rows):
 
 
 @pytest.mark.filterwarnings("ignore:largest R-hat:mrfbayes.MRFWarning")
-def test_rows_with_large_clumps_are_sampled_by_trajectories(rows, monkeypatch):
-    monkeypatch.setattr(clamped, "CLUMP_STATES", 4)
+def test_rows_with_large_components_are_sampled_by_trajectories(rows, monkeypatch):
+    monkeypatch.setattr(clamped, "COMPONENT_STATES", 4)
     plain = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False, variance="order")
     with pytest.warns(MRFWarning, match="sds are of leading order"):
         post = mb.sample(MODEL, statistics(rows), "calibrated", prior="uniform", progress=False)

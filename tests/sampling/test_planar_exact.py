@@ -57,7 +57,7 @@ def test_evidence_and_bayes_factors_are_those_of_the_tables(planar_only, data, b
 
 @pytest.mark.filterwarnings("ignore:largest R-hat", "ignore:.*rows have missing cells")
 def test_missing_cells_are_summed_over(monkeypatch):
-    """Hidden cells fall into clumps that tables hold, whatever the whole field takes."""
+    """Hidden cells fall into components that tables hold, whatever the whole field takes."""
     model = mb.grid(4, 4)
     x = mb.simulate(model, np.linspace(0.45, 0.8, 24), 30, rng=4, progress=False).astype(float)
     x[np.random.default_rng(1).random(x.shape) < 0.1] = np.nan

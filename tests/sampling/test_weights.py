@@ -153,9 +153,9 @@ def test_contrastive_divergence_starts_at_weighted_rows(forms):
 def test_spread_of_pseudolikelihood_counts_weights(forms):
     settings = {"draws": 1_500, "thin": 2, "chains": 2, "progress": False}
     fits = [sample(forms.model, data, "pseudo", **settings) for data in (forms.rows, forms.counted, forms.halves)]
-    ratios = [fit.facts.spread_ratio for fit in fits]
+    ratios = [fit.facts.sd_ratio for fit in fits]
     np.testing.assert_allclose(ratios, ratios[0], rtol=1e-6)
-    blind = sample(forms.model, forms.ignored, "pseudo", **settings).facts.spread_ratio
+    blind = sample(forms.model, forms.ignored, "pseudo", **settings).facts.sd_ratio
     assert abs(blind - ratios[0]) > 1e-3
 
 

@@ -165,12 +165,12 @@ def test_a_run_with_missing_cells_goes_on_from_its_file(rows, tmp_path, monkeypa
     np.testing.assert_array_equal(found.log_odds, whole.log_odds)
 
 
-def test_rows_with_large_clumps_are_swept(rows, monkeypatch):
+def test_rows_with_large_components_are_swept(rows, monkeypatch):
     mixed = mb.graph(PAIRS, states=(2, 3, 2), coupling="agreement", fields=True)
     statistics, other = (mb.Data(table(rows)).count(model) for model in (MODEL, mixed))
-    assert isinstance(search._completing(statistics), search.DrawnClumps)
-    assert isinstance(search._completing(other), search.DrawnClumps)
-    monkeypatch.setattr(clamped, "CLUMP_STATES", 2)
+    assert isinstance(search._completing(statistics), search.DrawnComponents)
+    assert isinstance(search._completing(other), search.DrawnComponents)
+    monkeypatch.setattr(clamped, "COMPONENT_STATES", 2)
     statistics, other = (mb.Data(table(rows)).count(model) for model in (MODEL, mixed))
     assert isinstance(search._completing(statistics), search.SweptRows)
     assert isinstance(search._completing(other), search.SweptRows)

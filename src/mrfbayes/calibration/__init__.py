@@ -1,1 +1,1 @@
-"""Coins whose location, spread and skewness are matched to a posterior."""
+"""Coins whose location, variance and skewness are matched to a posterior."""

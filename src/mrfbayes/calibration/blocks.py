@@ -1,4 +1,4 @@
-"""Local moments: for every parameter the block of parameters near it, its spread, and third-order sums over it.
+"""Local moments: for every parameter the block of parameters near it, its variance, and third-order sums over it.
 
 Statistics of particles are held as bit planes, one word for 64 particles, so that a million parameters fit.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from mrfbayes.base.checks import require_memory, whole
 from mrfbayes.base.errors import CostError, InputError
-from mrfbayes.kernels.calibration.blocks import fill_blocks, local_spread, local_third
+from mrfbayes.kernels.calibration.blocks import fill_blocks, local_covariance, local_third
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import BitChains, Chains
 from mrfbayes.particles.moments import row_statistics
@@ -19,7 +19,7 @@ from mrfbayes.particles.sweeps import in_threads, split_in_threads
 
 LARGEST_BLOCK = 400
 WINDOWS = 4_096, 32_768  # least and most parameters whose third-order sums are made at once
-NOISE_SAMPLE = 20_000  # parameters whose spread is compared between two halves of the particles
+NOISE_SAMPLE = 20_000  # parameters whose variance is compared between two halves of the particles
 
 
 @dataclass(frozen=True)
@@ -126,12 +126,12 @@ def plane_means(planes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LocalMoments:
-    """Posterior spread and third-order sums of every parameter, from the block around it.
+    """Posterior variance and third-order sums of every parameter, from the block around it.
 
     Attributes
     ----------
     blocks : the parameters near each
-    spread : row j of S within the block of j, at ``blocks.offset[j]:blocks.offset[j+1]``
+    covariance_rows : row j of S within the block of j, at ``blocks.offset[j]:blocks.offset[j+1]``
     variance : (p,) S_jj
     variance_error : (p,) relative Monte-Carlo standard error of each variance; its scale is what two halves of the
         particles show, its pattern that of the errors of E[P_j^2]
@@ -141,7 +141,7 @@ class LocalMoments:
     """
 
     blocks: Blocks
-    spread: np.ndarray
+    covariance_rows: np.ndarray
     variance: np.ndarray
     variance_error: np.ndarray
     cube: np.ndarray
@@ -172,14 +172,14 @@ class LocalInformation:
         """Rows of S within ``blocks``, from some of the particles; and how many blocks were not definite."""
         part = np.ascontiguousarray(self.planes[:, words])
         means = plane_means(part)
-        spread = np.empty(blocks.member.size)
+        covariance_rows = np.empty(blocks.member.size)
 
         def run(first: int, last: int) -> int:
             scale = (self.variance, self.n, self.prior)
             where = (blocks.offset, blocks.member, blocks.largest, first, last)
-            return int(local_spread(part, means, *scale, *where, spread))
+            return int(local_covariance(part, means, *scale, *where, covariance_rows))
 
-        return spread, sum(split_in_threads(run, 0, blocks.offset.size - 1, self.threads))
+        return covariance_rows, sum(split_in_threads(run, 0, blocks.offset.size - 1, self.threads))
 
 
 def local_moments(
@@ -198,9 +198,9 @@ def local_moments(
     planes, n, variance, prior_curvature : see `LocalInformation`
     """
     information = LocalInformation(planes, n, variance, prior_curvature, threads)
-    spread, indefinite = information.invert(blocks)
-    own = spread[blocks.offset[:-1]]
-    cube, mixed, square_error = _local_third(planes, blocks, spread, threads)
+    covariance_rows, indefinite = information.invert(blocks)
+    own = covariance_rows[blocks.offset[:-1]]
+    cube, mixed, square_error = _local_third(planes, blocks, covariance_rows, threads)
     error = n * square_error / own
     half = planes.shape[1] // 2
     if half and error.any():
@@ -210,7 +210,7 @@ def local_moments(
         # Variances are known, which takes noise from the small end: the halves tell how much is left.
         shown = float(np.sqrt(np.mean(((first - second) / (first + second)) ** 2)))
         error *= shown / float(np.sqrt(np.mean(error**2)))
-    return LocalMoments(blocks, spread, own, error, cube, mixed, indefinite)
+    return LocalMoments(blocks, covariance_rows, own, error, cube, mixed, indefinite)
 
 
 def _some_blocks(blocks: Blocks, most: int) -> Blocks:
@@ -222,12 +222,14 @@ def _some_blocks(blocks: Blocks, most: int) -> Blocks:
     return Blocks(offset, blocks.member[place])
 
 
-def _local_third(planes: np.ndarray, blocks: Blocks, spread: np.ndarray, threads: int) -> tuple[np.ndarray, ...]:
+def _local_third(
+    planes: np.ndarray, blocks: Blocks, covariance_rows: np.ndarray, threads: int
+) -> tuple[np.ndarray, ...]:
     """E[P_j^3], E[Q_j P_j], and the standard error of E[P_j^2], all (p,)."""
     p, n_words = planes.shape
     means, sums, n_particles = plane_means(planes), np.zeros((p, 4)), 64 * n_words
     in_threads(
-        lambda reach: local_third(planes, means, blocks.offset, blocks.member, spread, reach, sums),
+        lambda reach: local_third(planes, means, blocks.offset, blocks.member, covariance_rows, reach, sums),
         _windows(blocks),
         threads,
     )

@@ -110,8 +110,8 @@ class ParticleCumulants:
         self.covariance = sum(
             ((d := self._batch(k)).T @ d for k in range(0, self.n, _BATCH)), np.zeros((w.size, w.size))
         ) / (self.n - 1)
-        spread = np.sqrt(np.maximum(np.diag(self.covariance), 1e-300) * 4 / self.n)
-        self.disagreement = float(np.sqrt(np.mean(((means[0] - means[1]) / spread) ** 2)))
+        scale = np.sqrt(np.maximum(np.diag(self.covariance), 1e-300) * 4 / self.n)
+        self.disagreement = float(np.sqrt(np.mean(((means[0] - means[1]) / scale) ** 2)))
         self._used = 0
 
     def _batch(self, first: int) -> np.ndarray:
@@ -126,15 +126,15 @@ class ParticleCumulants:
             out += ((d @ directions.T) ** 2).T @ d
         return out / self.n
 
-    def spread_noise(self, spread: np.ndarray, n: float) -> np.ndarray:
+    def sd_noise(self, covariance: np.ndarray, n: float) -> np.ndarray:
         """Relative Monte-Carlo error (p,) of the sds: that of E[P_j^2] behind S_jj."""
-        first, second = np.zeros(len(spread)), np.zeros(len(spread))
+        first, second = np.zeros(len(covariance)), np.zeros(len(covariance))
         for start in range(0, self.n, _BATCH):
-            square = (self._batch(start) @ spread) ** 2
+            square = (self._batch(start) @ covariance) ** 2
             first += square.sum(axis=0)
             second += (square**2).sum(axis=0)
         variance = second / self.n - (first / self.n) ** 2
-        return np.asarray(0.5 * n * np.sqrt(variance / self.n) / np.diag(spread))
+        return np.asarray(0.5 * n * np.sqrt(variance / self.n) / np.diag(covariance))
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """Statistics (n, p) of the next particles in turn."""

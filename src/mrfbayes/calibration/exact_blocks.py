@@ -92,7 +92,7 @@ def exact_moments(
     blocks = local_blocks(model, distance)
     tilings = [Tiling(drawing, tile_side(distance), shift) for shift in SHIFTS]
     chosen, cut = _deepest(tilings, blocks, local_blocks(model, distance + 1))
-    spread, cube, mixed = np.zeros(blocks.member.size), np.zeros(p), np.zeros(p)
+    covariance_rows, cube, mixed = np.zeros(blocks.member.size), np.zeros(p), np.zeros(p)
     places = np.full(p, -1, dtype=np.int64)
     with Progress("moments through windows", p, progress) as bar:
         for number, tiling in enumerate(tilings):
@@ -105,11 +105,11 @@ def exact_moments(
                 places[window.edge] = np.arange(window.edge.size)
                 parts = _window_moments(window, place, blocks, some, places)
                 for j, row in zip(some.tolist(), parts[0], strict=True):
-                    spread[blocks.offset[j] : blocks.offset[j + 1]] = row
+                    covariance_rows[blocks.offset[j] : blocks.offset[j + 1]] = row
                 cube[some], mixed[some] = parts[1:]
                 places[window.edge] = -1
                 bar.update(int(np.count_nonzero(chosen < number)))
-    return LocalMoments(blocks, spread, spread[blocks.offset[:-1]], np.zeros(p), cube, mixed, 0), cut
+    return LocalMoments(blocks, covariance_rows, covariance_rows[blocks.offset[:-1]], np.zeros(p), cube, mixed, 0), cut
 
 
 def _deepest(tilings: list[Tiling], blocks: Blocks, wider: Blocks) -> tuple[np.ndarray, int]:
@@ -133,20 +133,20 @@ def _window_moments(
     """For the edges ``some``: rows of S within their blocks, E[P_j^3] and E[Q P_j]."""
     edge, green = window.edge, window.green
     mean, covariance, weight = _first_two(window, place.t, place.sign)
-    spread = np.linalg.inv(place.n * covariance + np.diag(place.prior_curvature[edge]))
+    inverse = np.linalg.inv(place.n * covariance + np.diag(place.prior_curvature[edge]))
     skew = 1 - 2 * mean
     apart = green.reshape(edge.size, 2, edge.size, 2).copy()
     apart[np.arange(edge.size), :, np.arange(edge.size), :] = 0.0  # distinct edges alone are left
-    traced = _traced(apart, weight, spread)
+    traced = _traced(apart, weight, inverse)
     off = covariance - np.diag(np.diag(covariance))
-    variance = np.diag(spread)
-    traced += off @ (variance * skew) + 2 * skew * (spread * off).sum(axis=1) + variance * np.diag(covariance) * skew
+    variance = np.diag(inverse)
+    traced += off @ (variance * skew) + 2 * skew * (inverse * off).sum(axis=1) + variance * np.diag(covariance) * skew
     here = places[some]
-    mixed = spread[here] @ traced
-    rows = [spread[at, near] * (near >= 0) for at, near in zip(here, _local(blocks, some, places), strict=True)]
+    mixed = inverse[here] @ traced
+    rows = [inverse[at, near] * (near >= 0) for at, near in zip(here, _local(blocks, some, places), strict=True)]
     most = min(MOST_TRIPLED, edge.size)
-    largest = np.argpartition(-np.abs(spread[here]), most - 1, axis=1)[:, :most]
-    v = np.take_along_axis(spread[here], largest, axis=1)
+    largest = np.argpartition(-np.abs(inverse[here]), most - 1, axis=1)[:, :most]
+    v = np.take_along_axis(inverse[here], largest, axis=1)
     cubes, offset = np.empty(some.size), most * np.arange(some.size + 1)
     block_cubes(apart.reshape(green.shape), weight, v.ravel(), largest.ravel(), offset, cubes)
     within = np.einsum("jab,jb->ja", off[largest[:, :, None], largest[:, None, :]], v)
@@ -171,10 +171,10 @@ def _first_two(window: PlanarWindow, t: np.ndarray, sign: np.ndarray) -> tuple[n
     return mean, covariance, weight
 
 
-def _traced(apart: np.ndarray, weight: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def _traced(apart: np.ndarray, weight: np.ndarray, inverse: np.ndarray) -> np.ndarray:
     """The sum over b, c of S_bc kappa_abc for distinct a, b, c, (m,)."""
     size = 2 * weight.size
-    middle = (apart * (spread * np.outer(weight, weight))[:, None, :, None]).reshape(size, size)
+    middle = (apart * (inverse * np.outer(weight, weight))[:, None, :, None]).reshape(size, size)
     turned = np.stack([-apart[..., 1], apart[..., 0]], axis=-1).reshape(size, size)  # H J
     left = turned @ middle
     right = np.stack([apart[:, 1], -apart[:, 0]], axis=1).reshape(size, size)  # J H

@@ -65,13 +65,13 @@ class Accuracy:
     ----------
     w : (p,) the mode that was found
     mode : how far it is off, in posterior sds (root mean square)
-    spread : relative Monte-Carlo error of the sds, on average
+    sd_noise : relative Monte-Carlo error of the sds, on average
     disagreement : of particles from the data and from random starts, in standard errors; 1 is what chance makes
     """
 
     w: np.ndarray
     mode: float
-    spread: float
+    sd_noise: float
     disagreement: float = 1.0
 
 
@@ -188,10 +188,10 @@ class ThirdOrder:
 
 def third_order(mode: Mode, n: float, tensors: PriorTensors) -> ThirdOrder:
     """Third cumulant and mean shift of every log-odds, from 2p directional derivatives."""
-    spread = mode.covariance
-    along = mode.cumulants.contract_third(spread)
-    third = ((-n * along + tensors.contract(spread, spread)) * spread).sum(axis=1)
+    covariance = mode.covariance
+    along = mode.cumulants.contract_third(covariance)
+    third = ((-n * along + tensors.contract(covariance, covariance)) * covariance).sum(axis=1)
     columns = np.ascontiguousarray(mode.factor.T)
     trace_terms = mode.cumulants.contract_third(columns)
-    shift = 0.5 * spread @ (-n * trace_terms.sum(axis=0) + tensors.contract(columns, columns).sum(axis=0))
+    shift = 0.5 * covariance @ (-n * trace_terms.sum(axis=0) + tensors.contract(columns, columns).sum(axis=0))
     return ThirdOrder(third, shift, trace_terms, along, tensors)

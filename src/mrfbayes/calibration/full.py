@@ -127,8 +127,8 @@ def _calibrate(
     bar.update(1, "third cumulants")
     if moments != "windows":
         order = calibration.third_order(mode, n, calibration.prior_tensors(problem.prior, mode.w, mode.covariance))
-    spread = np.diag(mode.covariance)
-    numbers = (mode.w, spread, order.third, order.shift)
+    variances = np.diag(mode.covariance)
+    numbers = (mode.w, variances, order.third, order.shift)
     covariance = mode.covariance
     loops = None
     if variance != "order" and not loops_are_affordable(mode):
@@ -157,17 +157,17 @@ def _calibrate(
         "calibration": variance,
         "moments": moments,
         "clipped": coins.clipped,
-        "largest_skewness": float(np.abs(order.third / spread**1.5).max(initial=0.0)),
+        "largest_skewness": float(np.abs(order.third / variances**1.5).max(initial=0.0)),
     }
     if isinstance(mode.cumulants, ObservedCumulants):
         complete = n * mode.cumulants.free.covariance + calibration.prior_information(problem.prior, mode.w)
-        details["missing_information"] = (1 - np.diag(np.linalg.inv(complete)) / spread).tolist()
-    warnings += skewness_doubts(spread, order.third)
+        details["missing_information"] = (1 - np.diag(np.linalg.inv(complete)) / variances).tolist()
+    warnings += skewness_doubts(variances, order.third)
     sd = np.sqrt(np.diag(covariance))
     joint = DenseJoint(problem.model.chart, coins, covariance / np.outer(sd, sd), mode, order)
     sd_error = None
     if isinstance(mode.cumulants, ParticleCumulants):
-        sd_error = mode.cumulants.spread_noise(mode.covariance, n)
+        sd_error = mode.cumulants.sd_noise(mode.covariance, n)
     return Calibration(coins, joint, sd_error, accuracy, details, tuple(warnings))
 
 
@@ -248,13 +248,13 @@ def particle_mode(
     step = inverse @ (statistics.counts - n * cumulants.mean + prior.gradient_w(w)) / sd
     noise = n * np.sqrt(np.einsum("ij,jk,ik->i", inverse, cumulants.covariance, inverse) / cumulants.n) / sd
     location = float(np.sqrt(max(np.mean(step**2) - np.mean(noise**2), 0.0)))
-    spread_noise = float(np.mean(cumulants.spread_noise(inverse, n)))
-    accuracy = calibration.Accuracy(w, location, spread_noise, cumulants.disagreement)
+    sd_noise = float(np.mean(cumulants.sd_noise(inverse, n)))
+    accuracy = calibration.Accuracy(w, location, sd_noise, cumulants.disagreement)
     details: dict[str, object] = {
         "particles": cumulants.n,
         "sweeps": SWEEPS,
         "mode_error": accuracy.mode,
-        "sd_noise": accuracy.spread,
+        "sd_noise": accuracy.sd_noise,
         "start_disagreement": accuracy.disagreement,
     }
     warnings = list(estimate.warnings)

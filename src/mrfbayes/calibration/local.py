@@ -95,7 +95,7 @@ class Regressions:
         return self.offset, self.source, self.weight, self.residual
 
     @classmethod
-    def of(cls, blocks: Blocks, spread: np.ndarray, threads: int) -> Regressions:
+    def of(cls, blocks: Blocks, covariance_rows: np.ndarray, threads: int) -> Regressions:
         """From rows of S within blocks; correlations of two that share no block are small, and taken as zero."""
         p = blocks.offset.size - 1
         counts = np.empty(p, dtype=np.int64)
@@ -105,7 +105,7 @@ class Regressions:
         residual = np.empty(p)
 
         def run(first: int, last: int) -> int:
-            where = (blocks.offset, blocks.member, spread, first, last)
+            where = (blocks.offset, blocks.member, covariance_rows, first, last)
             return int(conditionals(*where, offset, source, weight, residual))
 
         return cls(offset, source, weight, residual, sum(split_in_threads(run, 0, p, threads)))
@@ -166,10 +166,12 @@ def calibrate_locally(
     local, details = moments_at(problem, w, particles, threads)
     cube, shift = np.empty_like(w), np.empty_like(w)  # what the prior adds to third cumulants and (twice) to shifts
     blocks = local.blocks
-    prior_third(blocks.offset, blocks.member, local.spread, local.variance.copy(), prior.third_w(w), cube, shift)
+    prior_third(
+        blocks.offset, blocks.member, local.covariance_rows, local.variance.copy(), prior.third_w(w), cube, shift
+    )
     third = -n * local.cube + cube
     coins = match(w, local.variance, third, 0.5 * (-n * local.mixed + shift))
-    regressions = Regressions.of(local.blocks, local.spread, threads)
+    regressions = Regressions.of(local.blocks, local.covariance_rows, threads)
     sd_error = None if is_exact else local.variance_error / 2
     noise = 0.0 if sd_error is None else float(np.sqrt(np.mean(sd_error**2)))
     accuracy = Accuracy(w, _mode_error(found, local.variance), noise)
@@ -177,7 +179,7 @@ def calibrate_locally(
         "calibration": "order",
         **details,
         "clipped": coins.clipped,
-        "sd_noise": accuracy.spread,
+        "sd_noise": accuracy.sd_noise,
         "mode": algorithm,
         "mode_seconds": found.timings["run"],
         "mode_error": accuracy.mode,

@@ -33,18 +33,18 @@ class Coins:
         return np.asarray(coin_moments(self)[0] - self.log_odds_eta)
 
 
-def skewness_doubts(spread: np.ndarray, third: np.ndarray) -> list[str]:
+def skewness_doubts(leading_variance: np.ndarray, third: np.ndarray) -> list[str]:
     """A sentence where coins miss so much of the skewness that it shows: none where all of them are nearly normal.
 
     A coin of variance S has a third cumulant below S^2. What the posterior has beyond that, in units of S^(3/2), moves
     a 5 % quantile by 0.28 of it in sds.
     """
-    missed = np.maximum(np.abs(third) - spread**2, 0.0) / spread**1.5
+    missed = np.maximum(np.abs(third) - leading_variance**2, 0.0) / leading_variance**1.5
     count = int((missed > MISSED_SKEWNESS).sum())
     if not count:
         return []
     return [
-        f"{count} of {spread.size} coins are less skewed than the posterior to third order (no coin of that spread is "
+        f"{count} of {third.size} coins are less skewed than the posterior to third order (no coin of that variance is "
         "skewed enough): their tails are approximate; method='exact' corrects them."
     ]
 
@@ -65,17 +65,25 @@ def coin_log_density(coins: Coins, w: np.ndarray) -> np.ndarray:
     return np.asarray(-coins.a * np.logaddexp(0, -logit) - coins.b * np.logaddexp(0, logit) - betaln(coins.a, coins.b))
 
 
-def match(mode: np.ndarray, spread: np.ndarray, third: np.ndarray, shift: np.ndarray) -> Coins:
+def match(mode: np.ndarray, leading_variance: np.ndarray, third: np.ndarray, shift: np.ndarray) -> Coins:
     """Coins order to order: (mode, S_jj, kappa, delta), each to its leading order. A coin alone comes out exactly."""
-    ratio = third / spread**2
+    ratio = third / leading_variance**2
     is_skewed = ~(np.abs(ratio) <= REACH)  # a coin exists where |kappa| < S^2
     ratio = np.where(is_skewed, np.copysign(REACH, ratio), ratio)
-    a, b = 2 / (spread * (1 - ratio)), 2 / (spread * (1 + ratio))  # 1/a + 1/b = S, 1/b^2 - 1/a^2 = kappa
+    a, b = (
+        2 / (leading_variance * (1 - ratio)),
+        2 / (leading_variance * (1 + ratio)),
+    )  # 1/a + 1/b = S, 1/b^2 - 1/a^2 = kappa
     return Coins(a, b, np.log(a / b) - (mode + shift - 0.5 * (1 / b - 1 / a)), int(is_skewed.sum()))
 
 
 def match_loop(
-    mode: np.ndarray, spread: np.ndarray, third: np.ndarray, shift: np.ndarray, variance: np.ndarray, relative: bool
+    mode: np.ndarray,
+    leading_variance: np.ndarray,
+    third: np.ndarray,
+    shift: np.ndarray,
+    variance: np.ndarray,
+    relative: bool,
 ) -> Coins:
     """Coins whose exact variance is the one-loop one.
 
@@ -86,14 +94,14 @@ def match_loop(
     target_mean, target_third = mode + shift, third
     clipped = 0
     if relative:
-        base = match(mode, spread, third, shift)
+        base = match(mode, leading_variance, third, shift)
         clipped = base.clipped
         mean, own, target_third, _ = coin_moments(base)
         target_mean = mean - base.log_odds_eta
         loops = 1 / base.a + 1 / base.b + 0.5 / base.a**2 + 0.5 / base.b**2
         # As a ratio where the loops are large: a variance must stay positive.
         variance = own * np.where(variance > loops, 1 + (variance - loops) / own, np.exp((variance - loops) / own))
-    a, b = np.empty_like(spread), np.empty_like(spread)
+    a, b = np.empty_like(leading_variance), np.empty_like(leading_variance)
     clipped = max(clipped, match_cumulants(np.ascontiguousarray(variance), np.ascontiguousarray(target_third), a, b))
     coins = Coins(a, b, np.zeros_like(a), int(clipped))
     return Coins(a, b, coin_moments(coins)[0] - target_mean, int(clipped))

@@ -79,14 +79,14 @@ def one_loop(
     return np.asarray((variance + variance.T) / 2)
 
 
-def usable(loops: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, float]:
+def usable(loops: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, float]:
     """The one-loop covariance, drawn towards S as far as it takes to be safely positive definite; and how far."""
     raised = 0.0
     while True:
-        mixed = (1 - raised) * loops + raised * spread
-        scale = np.sqrt(np.abs(np.diag(spread)))
+        mixed = (1 - raised) * loops + raised * covariance
+        scale = np.sqrt(np.abs(np.diag(covariance)))
         smallest = float(np.linalg.eigvalsh(mixed / np.outer(scale, scale))[0])
-        floor = float(np.linalg.eigvalsh(spread / np.outer(scale, scale))[0])
+        floor = float(np.linalg.eigvalsh(covariance / np.outer(scale, scale))[0])
         if smallest > 0.2 * floor or raised >= 1.0:
             return mixed, raised
         raised = min(1.0, raised + 0.125)

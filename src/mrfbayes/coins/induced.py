@@ -72,7 +72,7 @@ class Induced:
             return self.effects.warnings
         text = (
             f"{int((shared > 1).sum())} parameter blocks are shared by several factors: MLE-L tosses them as "
-            "independent coins, which makes the spread of their parameters wrong where the factors depend on each other"
+            "independent coins, which makes the sds of their parameters wrong where the factors depend on each other"
         )
         return (*self.effects.warnings, text)
 

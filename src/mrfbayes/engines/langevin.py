@@ -153,7 +153,7 @@ class Langevin(Engine):
             "details": {
                 "replicas": walk.settings.replicas,
                 "effective_draws": float(1 / max(trust.mean_error, 1e-12) ** 2),
-                "gradient_noise": float(1 - walk.state["spread"].min() ** 2),
+                "gradient_noise": float(1 - walk.state["noise_scale"].min() ** 2),
                 "noisy_directions": int(walk.state["directions"].shape[1]),
                 **trust.details(),
                 "stopped_by": run.stopped_by,

@@ -205,11 +205,11 @@ def with_chains(
         theta = plan.start.copy() if not isinstance(plan.start, str) else model.chart.theta(log_odds)
         if isinstance(plan.start, str) and plan.start == "half":
             theta = model.no_interaction.copy()
-        spread = np.zeros((rows, p))
+        proposal_factor = np.zeros((rows, p))
         if walk is not None:
-            spread[np.arange(p) if is_dense else 0, np.arange(p)] = walk.scales(problem)
+            proposal_factor[np.arange(p) if is_dense else 0, np.arange(p)] = walk.scales(problem)
         if shape is not None and is_dense:
-            spread[:] = shape.T
+            proposal_factor[:] = shape.T
         values = np.zeros(chain.N_NUMBERS)
         values[chain.LOG_TARGET] = np.nan
         values[chain.LOG_SCALE] = math.log(2.38 / math.sqrt(max(p, 1))) if adapts else 0.0
@@ -221,7 +221,7 @@ def with_chains(
             "log_odds": log_odds,
             "log_odds_proposal": np.zeros(p),
             "normals": np.zeros(p),
-            "spread": spread,
+            "proposal_factor": proposal_factor,
             "window_mean": np.zeros(p),
             "window_square": np.zeros((rows, p)),
             "mean": np.zeros(p),

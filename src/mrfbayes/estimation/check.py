@@ -1,7 +1,7 @@
 """Has an estimate converged? Theta frozen, fresh particles, two kinds of starts.
 
 Groups of particles, half of them started at the data and half at random, each with its own stream, are moved under the
-frozen estimate. Group means are independent, so their spread is the Monte-Carlo error with all autocorrelation in it.
+frozen estimate. Group means are independent: their variance gives the Monte-Carlo error, autocorrelation included.
 Three things have to hold. Particles from the data and from random starts tell the same, else the field mixes too slowly
 for anything to be said (large ordered fields do). The largest moment residual is within 4 Monte-Carlo errors: those of
 the check and of the estimate together, and 4 as the tail probability that it stands for, shared out over p residuals,

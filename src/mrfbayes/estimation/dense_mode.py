@@ -70,7 +70,7 @@ class DenseMode:
     steps : Newton steps
     means : (levels,) probabilities of the states 1, 2, ... of every node at the mode
     rows : (k, d) particles at the mode
-    complete_sd : (p,) the spread that complete data would leave, where cells are missing
+    complete_sd : (p,) the sds that complete data would leave, where cells are missing
     slope : (p,) gradient of the log-likelihood at the mode, by fresh particles
     """
 
@@ -92,7 +92,7 @@ class DenseMode:
 
     @property
     def sd(self) -> np.ndarray:
-        """(p,) spread of the Gaussian at the mode."""
+        """(p,) sds of the Gaussian at the mode."""
         return np.asarray(np.sqrt(np.einsum("ij,ij->i", self.factor, self.factor)))
 
 

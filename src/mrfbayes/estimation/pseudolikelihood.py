@@ -16,7 +16,7 @@ is more. Estimates from it scatter by H^{-1} (J + Lambda) H^{-1}, Lambda being t
 
 .. math:: \left( [H^{-1}]_{jj} \,/\, [H^{-1} (J + \Lambda) H^{-1}]_{jj} \right)^{1/2}
 
-is by how much the posterior's spread of w_j is too small.
+is by how much the posterior's sd of w_j is too small.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ def scores(model: Model, rows: np.ndarray, w: np.ndarray) -> np.ndarray:
     return out
 
 
-def spread_ratio(
+def sd_ratio(
     model: Model, statistics: Statistics, prior: Prior, w: np.ndarray, information: np.ndarray
 ) -> np.ndarray | None:
     """Spread of the pseudolikelihood posterior over that of its estimates, for up to 256 parameters; None if unknown.

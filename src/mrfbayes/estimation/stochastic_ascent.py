@@ -96,8 +96,8 @@ def coordinate_variance(model: Model, mean: np.ndarray, rows: np.ndarray) -> np.
     variance = np.maximum(mean * (1 - mean), 0.0)
     many = np.flatnonzero(((chart.tosses > 1) | ~chart.is_counted)[chart.block_of])
     if many.size:
-        spread = row_statistics(model, rows)[:, many].var(axis=0)
-        variance[many] = spread
+        seen_variance = row_statistics(model, rows)[:, many].var(axis=0)
+        variance[many] = seen_variance
     return np.asarray(np.maximum(variance, 0.5 / max(len(rows), 1)))
 
 
@@ -182,8 +182,8 @@ def ascend(
     workers = min(task.threads, HALVES)
     first = int(np.clip(FIRST_UPDATES / per_step, FIRST_ROUND, 10 * FIRST_ROUND))
     with ThreadPoolExecutor(HALVES) as pool:
-        spread = pool if workers > 1 else None
-        runner = _Runner(task, rule, halves, precondition, recorder, spread)
+        shared_pool = pool if workers > 1 else None
+        runner = _Runner(task, rule, halves, precondition, recorder, shared_pool)
         warm_up = int(np.ceil(ASCENT_WARM_UP * min(first, limit)))
         runner.expected = warm_up + 3 * min(first, limit)  # two rounds, until their noise is known
         runner.advance(warm_up)
@@ -199,7 +199,7 @@ def ascend(
                 break
             own = own_error(task, precondition, rounds.tails, noise)
             most_updates = max(MIN_UPDATES, per_step * runner.step)  # the check may take as long as what it checks
-            found = check(task, Candidate(w, precondition.variance, own), bases, spread, attempt, most_updates)
+            found = check(task, Candidate(w, precondition.variance, own), bases, shared_pool, attempt, most_updates)
             if found.passed or not found.helped_by_steps or runner.step >= limit:
                 break
             tolerance = noise / 2**0.5  # one more round, about: it doubles the steps

@@ -7,8 +7,8 @@ missing cells (`Clamped`), and the n A(w) of all rows. Derivatives are clamped m
 E[s], the information n Cov[s] - sum of the Cov[s | seen], and so on for all cumulants.
 
 Missing nodes of a row that no path of missing nodes joins are independent given what is seen. So a row's sum over its
-missing cells is a product over clumps of connected missing nodes, each of which depends on the values of its seen
-neighbours alone; equal clumps, of whatever rows, are counted once.
+missing cells is a product over components of connected missing nodes, each of which depends on the values of its seen
+neighbours alone; equal components, of whatever rows, are counted once.
 """
 
 from __future__ import annotations
@@ -29,37 +29,37 @@ from mrfbayes.data.tally import IncompleteRows
 from mrfbayes.exact.held import HeldField
 from mrfbayes.exact.recursions import TooLarge, model_tables, ranges
 from mrfbayes.kernels.exact.clamped import (
-    Clumps,
+    MissingComponents,
     clamped_draw,
     clamped_log_z,
     clamped_moments,
     clamped_sampled,
     clamped_series,
-    clump_projections,
+    component_projections,
 )
 from mrfbayes.model.field import Model
 
-ELSEWHERE = MISSING_CODE - 1  # a node that a clump does not touch
-CLUMP_STATES = 1 << 12  # configurations of a clump that are summed over one by one; larger ones are eliminated
+ELSEWHERE = MISSING_CODE - 1  # a node that a component does not touch
+COMPONENT_STATES = 1 << 12  # configurations of a component that are summed over one by one; larger ones are eliminated
 CELLS_AT_ONCE = 1 << 26
 MOST_ENUMERATED = 2**20  # configurations: some 30 ms for each theta
 
 
 @dataclass(frozen=True)
-class ClumpRows:
-    """Distinct clumps (u, d): `MISSING_CODE` at their nodes, states of seen neighbours, `ELSEWHERE`; and weights.
+class ComponentRows:
+    """Distinct components (u, d): `MISSING_CODE` at their nodes, states of seen neighbours, `ELSEWHERE`; and weights.
 
-    ``row`` and ``clump`` say which clumps each of the incomplete rows has.
+    ``row`` and ``component`` say which components each of the incomplete rows has.
     """
 
     rows: np.ndarray
     weight: np.ndarray
     row: np.ndarray
-    clump: np.ndarray
+    component: np.ndarray
 
 
-def clump_rows(model: Model, incomplete: IncompleteRows) -> ClumpRows:
-    """Cut the incomplete rows into clumps, and join equal ones."""
+def component_rows(model: Model, incomplete: IncompleteRows) -> ComponentRows:
+    """Cut the incomplete rows into components, and join equal ones."""
     step = max(1, CELLS_AT_ONCE // max(model.n_nodes * 8, 1))
     parts, owners = [], []
     for first in range(0, len(incomplete.rows), step):
@@ -68,13 +68,13 @@ def clump_rows(model: Model, incomplete: IncompleteRows) -> ClumpRows:
         owners.append(row + first)
     every, row = np.concatenate(parts), np.concatenate(owners)
     as_bytes = np.ascontiguousarray(every).view(np.dtype((np.void, model.n_nodes))).ravel()
-    _, index, clump = np.unique(as_bytes, return_index=True, return_inverse=True)
-    weight = np.bincount(clump, weights=incomplete.weight[row], minlength=index.size)
-    return ClumpRows(every[index], weight, row, clump)
+    _, index, component = np.unique(as_bytes, return_index=True, return_inverse=True)
+    weight = np.bincount(component, weights=incomplete.weight[row], minlength=index.size)
+    return ComponentRows(every[index], weight, row, component)
 
 
 def _cut(model: Model, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Clumps (c, d) of some rows, and the row of each."""
+    """MissingComponents (c, d) of some rows, and the row of each."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -90,14 +90,14 @@ def _cut(model: Model, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     left, right = np.concatenate(pairs, axis=1)
     graph = coo_array((np.ones(left.size, dtype=np.int8), (left, right)), shape=(row.size, row.size))
     count, label = connected_components(graph, directed=False)
-    clumps = np.full((count, d), ELSEWHERE, dtype=np.uint8)
+    components = np.full((count, d), ELSEWHERE, dtype=np.uint8)
     offset, neighbour, _ = model.adjacency
     place, near = _neighbours(offset, node)
-    clumps[label[place], neighbour[near]] = rows[row[place], neighbour[near]]
-    clumps[label, node] = MISSING_CODE
+    components[label[place], neighbour[near]] = rows[row[place], neighbour[near]]
+    components[label, node] = MISSING_CODE
     owner = np.empty(count, dtype=np.int64)
     owner[label] = row
-    return clumps, owner
+    return components, owner
 
 
 def _neighbours(offset: np.ndarray, node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -106,8 +106,8 @@ def _neighbours(offset: np.ndarray, node: np.ndarray) -> tuple[np.ndarray, np.nd
     return np.repeat(np.arange(node.size), degree), ranges(offset[node], degree)
 
 
-def flat_clumps(model: Model, rows: np.ndarray, weight: np.ndarray) -> Clumps:
-    """Clumps as the kernels take them."""
+def flat_components(model: Model, rows: np.ndarray, weight: np.ndarray) -> MissingComponents:
+    """MissingComponents as the kernels take them."""
     lowering, (offset, neighbour, edge_of) = model.lowering, model.adjacency
     states, d = model.states, model.n_nodes
     node_cells = int(lowering.node_offset[-1])
@@ -131,7 +131,7 @@ def flat_clumps(model: Model, rows: np.ndarray, weight: np.ndarray) -> Clumps:
     pair_start = np.searchsorted(entry[later][order], np.arange(node.size + 1))
     arrays = (weight, start, states[node], term_start, terms, pair_start, pairs)
     kinds = (float, *(np.int64,) * 6)
-    return Clumps(*(np.array(a, dtype=kind, order="C") for a, kind in zip(arrays, kinds, strict=True)))
+    return MissingComponents(*(np.array(a, dtype=kind, order="C") for a, kind in zip(arrays, kinds, strict=True)))
 
 
 def _sorted_by(owner: np.ndarray, parts: list[np.ndarray], node: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -140,16 +140,16 @@ def _sorted_by(owner: np.ndarray, parts: list[np.ndarray], node: np.ndarray) -> 
 
 
 def configurations(model: Model, rows: np.ndarray) -> np.ndarray:
-    """(u,) how many configurations each clump has, as floats: it may be astronomical."""
+    """(u,) how many configurations each component has, as floats: it may be astronomical."""
     log = np.where(rows == MISSING_CODE, np.log2(model.states), 0.0).sum(axis=1)
     with np.errstate(over="ignore"):
         return np.asarray(np.rint(np.exp2(log)))
 
 
-class EliminatedClump:
-    """A clump too large to be enumerated: the field of its nodes, all others held, summed by elimination.
+class EliminatedComponent:
+    """A component too large to be enumerated: the field of its nodes, all others held, summed by elimination.
 
-    ``row`` (d,) is one of `ClumpRows`. Tables are those of the whole field, flat.
+    ``row`` (d,) is one of `ComponentRows`. Tables are those of the whole field, flat.
     """
 
     def __init__(self, model: Model, row: np.ndarray, weight: float) -> None:
@@ -180,7 +180,7 @@ class EliminatedClump:
         return self.weight * log_z
 
     def sample(self, table: np.ndarray, n: int, state: np.ndarray) -> np.ndarray:
-        """(n, nodes of the clump) independent draws."""
+        """(n, nodes of the component) independent draws."""
         return self._recursion.sample(*self._own(table), n, state)
 
     def series(self, table: np.ndarray, directions: np.ndarray, out: np.ndarray) -> None:
@@ -196,7 +196,7 @@ class Enumerated:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._clumps = flat_clumps(model, _all_free(model), np.ones(1))
+        self._components = flat_components(model, _all_free(model), np.ones(1))
         self.size = int(np.prod(model.states))
         self._scratch = np.empty(2 * self.size)
 
@@ -210,7 +210,7 @@ class Enumerated:
         table = np.concatenate(model_tables(self.model, log_odds))
         probability = np.empty(self.size)
         none = np.empty((0, table.size))
-        clump_projections(self._clumps, 0, table, none, self._scratch, probability, np.empty((0, self.size)))
+        component_projections(self._components, 0, table, none, self._scratch, probability, np.empty((0, self.size)))
         return probability
 
 
@@ -218,7 +218,7 @@ def _all_free(model: Model) -> np.ndarray:
     return np.full((1, model.n_nodes), MISSING_CODE, dtype=np.uint8)
 
 
-MOST_COMPLETIONS = 1 << 26  # of all clumps: about half a second for each evaluation
+MOST_COMPLETIONS = 1 << 26  # of all components: about half a second for each evaluation
 DIRECTIONS_AT_ONCE = 32
 
 
@@ -272,10 +272,10 @@ class Clamped:
 
     def __init__(self, model: Model, incomplete: IncompleteRows) -> None:
         self.model, self.incomplete = model, incomplete
-        found = clump_rows(model, incomplete)
+        found = component_rows(model, incomplete)
         self.found = found
         sizes = configurations(model, found.rows)
-        small = sizes <= CLUMP_STATES
+        small = sizes <= COMPONENT_STATES
         self.n_configurations = float(sizes[small].sum())
         if self.n_configurations > MOST_COMPLETIONS:
             raise CostError(
@@ -283,11 +283,11 @@ class Clamped:
                 "completions to sum over: use method='langevin' on dense fields, or missing='drop'."
             )
         self.small = np.flatnonzero(small)
-        self.clumps: Clumps = flat_clumps(model, found.rows[small], found.weight[small])
+        self.components: MissingComponents = flat_components(model, found.rows[small], found.weight[small])
         self.most = int(sizes[small].max(initial=1.0))
         try:
             self.large = [
-                EliminatedClump(model, row, float(weight))
+                EliminatedComponent(model, row, float(weight))
                 for row, weight in zip(found.rows[~small], found.weight[~small], strict=True)
             ]
         except TooLarge as problem:
@@ -299,7 +299,7 @@ class Clamped:
     @property
     def cells(self) -> float:
         """Numbers that one evaluation goes through."""
-        return self.n_configurations + sum(clump.cells for clump in self.large)
+        return self.n_configurations + sum(component.cells for component in self.large)
 
     def seen_counts(self) -> np.ndarray:
         """(p,) sufficient statistics of what is seen in the incomplete rows, missing nodes apart."""
@@ -336,15 +336,15 @@ class Clamped:
     def log_z(self, w: np.ndarray) -> float:
         """Sum of the rows' log sums over missing cells."""
         table = self.table(w)
-        total = float(clamped_log_z(self.clumps, table, np.empty(2 * self.most)))
-        return total + sum(clump.log_z(table) for clump in self.large)
+        total = float(clamped_log_z(self.components, table, np.empty(2 * self.most)))
+        return total + sum(component.log_z(table) for component in self.large)
 
     def moments(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """`log_z` and its gradient (p,): expected statistics of the missing cells, given those seen."""
         table, cells = self.table(w), np.zeros(self.n_cells)
-        total = float(clamped_moments(self.clumps, table, np.empty(2 * self.most), cells))
-        for clump in self.large:
-            total += clump.moments(table, cells)
+        total = float(clamped_moments(self.components, table, np.empty(2 * self.most), cells))
+        for component in self.large:
+            total += component.moments(table, cells)
         return total, self._statistics(cells)
 
     def along(self, w: np.ndarray, directions: Iterable[np.ndarray], order: int = 2) -> Iterator[np.ndarray]:
@@ -355,9 +355,9 @@ class Clamped:
             budget().check("sums over missing cells")
             tables = np.stack([self.table(v) for v in taken])
             out = np.zeros((len(taken), order, self.n_cells))
-            clamped_series(self.clumps, table, tables, scratch, out)
-            for clump in self.large:
-                clump.series(table, tables, out)
+            clamped_series(self.components, table, tables, scratch, out)
+            for component in self.large:
+                component.series(table, tables, out)
             for result in out:
                 yield np.stack([self._statistics(cells) for cells in result])
 
@@ -372,26 +372,26 @@ class Clamped:
         return np.array([series[1] for series in self.along(w, directions)]).reshape(directions.shape)
 
     def sampled(self, w: np.ndarray, state: np.ndarray) -> np.ndarray:
-        """(p,) statistics of one completion of every row at w, what is seen apart; whole weights and small clumps."""
+        """(p,) statistics of one completion of every row at w, seen cells apart; whole weights, small components."""
         cells = np.zeros(self.n_cells)
-        clamped_sampled(self.clumps, self.table(w), state, np.empty(3 * self.most), cells)
+        clamped_sampled(self.components, self.table(w), state, np.empty(3 * self.most), cells)
         return self._statistics(cells)
 
     def draw(self, w: np.ndarray, rows: np.ndarray, copies: np.ndarray, state: np.ndarray) -> None:
         """Fill the missing cells of ``rows`` (k, d) at w, in place; row k copies the incomplete row ``copies``[k]."""
         table, found = self.table(w), self.found
-        # All pairs of a row that is to be filled and a clump of it, clump by clump.
+        # All pairs of a row that is to be filled and a component of it, component by component.
         order = np.argsort(copies, kind="stable")
         first = np.searchsorted(copies[order], np.arange(len(self.incomplete.rows) + 1))
         count = np.diff(first)[found.row]
         place = order[ranges(first[found.row], count)]
-        clump = np.repeat(found.clump, count)
-        by_clump = np.argsort(clump, kind="stable")
-        place, start = place[by_clump], np.searchsorted(clump[by_clump], np.arange(len(found.rows) + 1))
+        component = np.repeat(found.component, count)
+        by_component = np.argsort(component, kind="stable")
+        place, start = place[by_component], np.searchsorted(component[by_component], np.arange(len(found.rows) + 1))
         counts = np.diff(start)[self.small]
-        sizes = np.diff(self.clumps.start)
+        sizes = np.diff(self.components.start)
         out = np.empty(int(counts @ sizes), dtype=np.uint8)
-        clamped_draw(self.clumps, table, counts, state, np.empty(2 * self.most), out)
+        clamped_draw(self.components, table, counts, state, np.empty(2 * self.most), out)
         taken = 0
         for u, number in enumerate(self.small.tolist()):
             nodes = np.flatnonzero(found.rows[number] == MISSING_CODE)
@@ -407,15 +407,15 @@ class Clamped:
     def fourth(self, w: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """Sum over rows and k of kappa[., ., c_k.s, c_k.s | seen], in the coordinates c.s of the columns of ``factor``.
 
-        Clumps that are eliminated rather than enumerated are left out: see `large`.
+        MissingComponents that are eliminated rather than enumerated are left out: see `large`.
         """
         table, scratch = self.table(w), np.empty(2 * self.most)
         directions = np.stack([self.table(v) for v in np.ascontiguousarray(factor.T)])
         total = np.zeros((len(factor), len(factor)))
         probability, out = np.empty(self.most), np.empty((len(factor), self.most))
         sizes = configurations(self.model, self.found.rows[self.small]).astype(np.int64)
-        for u, (size, weight) in enumerate(zip(sizes.tolist(), self.clumps.weight.tolist(), strict=True)):
-            clump_projections(self.clumps, u, table, directions, scratch, probability, out)
+        for u, (size, weight) in enumerate(zip(sizes.tolist(), self.components.weight.tolist(), strict=True)):
+            component_projections(self.components, u, table, directions, scratch, probability, out)
             p, t = probability[:size], out[:, :size]
             t = t - (t @ p)[:, None]
             square = (t * t).sum(axis=0)

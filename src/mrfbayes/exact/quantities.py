@@ -238,18 +238,20 @@ def _covariance_by_columns(model: Model, found: PlanarRecursion, log_odds: np.nd
     return np.asarray((matrix + matrix.T) / 2)
 
 
-def third_order_w(model: Model, log_odds: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def third_order_w(model: Model, log_odds: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """E[P_j^3] and E[Q P_j], both (p,), where P = S(s - mu) and Q = (s - mu)' S (s - mu).
 
     Parameters
     ----------
-    spread : (p, p) S, symmetric and positive definite
+    covariance : (p, p) S, symmetric and positive definite
     """
-    cubes = [float(series[1] @ v) for v, series in zip(spread, cumulants_along(model, log_odds, spread), strict=True)]
+    cubes = [
+        float(series[1] @ v) for v, series in zip(covariance, cumulants_along(model, log_odds, covariance), strict=True)
+    ]
     # Q = sum over the columns f of a factor of S of (f'(s - mu))^2
-    factor = np.linalg.cholesky(spread)
-    contracted = sum((series[1] for series in cumulants_along(model, log_odds, factor.T)), np.zeros(len(spread)))
-    return np.array(cubes), np.asarray(spread @ contracted)
+    factor = np.linalg.cholesky(covariance)
+    contracted = sum((series[1] for series in cumulants_along(model, log_odds, factor.T)), np.zeros(len(covariance)))
+    return np.array(cubes), np.asarray(covariance @ contracted)
 
 
 def sample_exact(model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence) -> np.ndarray:

@@ -1,4 +1,4 @@
-r"""`calibrated`: the paper's coin with its three numbers calibrated to the posterior's location, spread and skewness.
+r"""`calibrated`: the paper's coin with its three numbers calibrated to the posterior's location, variance and skewness.
 
 .. math:: \lambda_j \sim \mathrm{Beta}(a_j, b_j), \qquad \mathrm{logit}\,\theta_j = \mathrm{logit}\,\lambda_j -
           \mathrm{logit}\,\eta_j, \qquad \Phi^{-1}(F_j(\theta_j)) \sim N(0, R)
@@ -8,7 +8,7 @@ the correlation of the log-odds. A die with K outcomes has a coin for each of it
 outcome: for a die alone with a Dirichlet posterior these marginals are exact, and only their copula is approximate.
 
 Differs from the paper: that is the point. Eq. (5) takes eta from the maximum likelihood estimate, which may not exist,
-and keeps the conditional spread; here all three numbers follow from the posterior. It is not a likelihood: the prior is
+and keeps the conditional variance; here all three follow from the posterior. It is not a likelihood: the prior is
 inside.
 """
 
@@ -116,7 +116,7 @@ def prepare(
 
 
 def calibrate_by_walking(problem: Problem, particles: int | None) -> Calibration[WalkJoint]:
-    """Dense fields: location, spread and skewness as the replicas of `langevin` find them, not from particles.
+    """Dense fields: location, variance and skewness as the replicas of `langevin` find them, not from particles.
 
     Third-order sums over particles drown in noise there: with 8,192 particles on 40 variables the shift of the mean
     differs between seeds by 0.17 of an sd.

@@ -112,10 +112,10 @@ class FewParameters:
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(n, p) draws of theta: normal proposals kept by their weights."""
         random = generator(seed, "few parameters")
-        spread = math.sqrt(1.5)
-        y = spread * random.standard_normal((PROPOSALS_PER_DRAW * n, self.centre.size))
+        widening = math.sqrt(1.5)
+        y = widening * random.standard_normal((PROPOSALS_PER_DRAW * n, self.centre.size))
         inside = (np.abs(y) < GRID_SDS).all(axis=1)
-        logs = _powers(y) @ self._polynomial + 0.5 * ((y / spread) ** 2).sum(axis=1)
+        logs = _powers(y) @ self._polynomial + 0.5 * ((y / widening) ** 2).sum(axis=1)
         weight = np.where(inside, np.exp(np.minimum(logs - logs[inside].max(), 0.0)), 0.0)
         chosen = random.choice(len(y), n, p=weight / weight.sum())
         return np.asarray(self.problem.model.chart.theta(self.centre + y[chosen] @ self.factor.T))

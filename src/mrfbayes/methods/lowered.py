@@ -4,8 +4,8 @@ Data of which cells are missing have the likelihood of the rest, and sums over t
 
 .. math:: \log L(\theta) = \sum_j w_j s_j - n A(w) + \sum_c m_c A_c(w),
 
-s of everything that is seen, c over the distinct clumps of missing nodes (`mrfbayes.exact.clamped`), m_c how often each
-occurs.
+s of everything that is seen, c over the distinct components of missing nodes (`mrfbayes.exact.clamped`), m_c how often
+each occurs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mrfbayes.exact.clamped import Observed
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import apply_map, copy_into, log_odds_into
-from mrfbayes.kernels.exact.clamped import Clumps, clamped_log_z
+from mrfbayes.kernels.exact.clamped import MissingComponents, clamped_log_z
 from mrfbayes.kernels.exact.graph_binary import binary_tables
 from mrfbayes.kernels.exact.graph_plan import EliminationPlan
 from mrfbayes.kernels.exact.grid import GridLayout
@@ -92,11 +92,11 @@ def writable_layout(layout: GridLayout) -> GridLayout:
 
 
 class MissingView(NamedTuple):
-    """A view of the likelihood of what is seen, and the clumps of what is not."""
+    """A view of the likelihood of what is seen, and the components of what is not."""
 
     seen: View
     lowered: Lowered
-    clumps: Clumps
+    components: MissingComponents
     table: Workspace
     scratch: Workspace
     is_binary: bool
@@ -126,14 +126,14 @@ def _missing_terms(view):
         binary_tables(field, coupling, view.table)
     else:
         copy_into(view.table, view.lowered.potentials)
-    return clamped_log_z(view.clumps, view.table, view.scratch)
+    return clamped_log_z(view.components, view.table, view.scratch)
 
 
 def missing_view(seen: View, model: Model, data: Observed) -> MissingView | None:
-    """The view with the missing cells of ``data``; None where some clump of them is too large to be enumerated."""
+    """The view with the missing cells of ``data``; None where some component of them is too large to be enumerated."""
     clamped = data.clamped
     assert clamped is not None
     if clamped.large:
         return None
     table, scratch = np.zeros(clamped.n_cells), np.zeros(2 * clamped.most)
-    return MissingView(seen, lowered_data(model, data), clamped.clumps, table, scratch, model.lowering.binary)
+    return MissingView(seen, lowered_data(model, data), clamped.components, table, scratch, model.lowering.binary)

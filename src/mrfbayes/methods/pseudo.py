@@ -20,7 +20,7 @@ import numpy as np
 from mrfbayes.base.budget import OutOfTime, budget
 from mrfbayes.base.types import View, Workspace
 from mrfbayes.estimation.optimise import lbfgs, newton
-from mrfbayes.estimation.pseudolikelihood import PseudoObjective, spread_ratio
+from mrfbayes.estimation.pseudolikelihood import PseudoObjective, sd_ratio
 from mrfbayes.exact.clamped import observed
 from mrfbayes.kernels.base.contracts import implements, log_likelihood, log_likelihood_gradient, log_likelihood_w
 from mrfbayes.kernels.base.jit import kernel
@@ -103,7 +103,7 @@ def prepare(problem: Problem) -> Prepared:
     except OutOfTime:  # a random walk can do without
         return replace(found, smooth=lambda: _smooth(objective, view))
     found = replace(found, smooth=lambda: smooth)
-    ratio = spread_ratio(problem.model, problem.statistics, problem.prior, smooth.mode, smooth.information)
+    ratio = sd_ratio(problem.model, problem.statistics, problem.prior, smooth.mode, smooth.information)
     if ratio is None:
         return found
     low, middle, high = np.quantile(ratio, [0.05, 0.5, 0.95])
@@ -111,7 +111,7 @@ def prepare(problem: Problem) -> Prepared:
         f"{TOO_SURE}: here about {middle:.2f} of those that its estimates have (median; {low:.2f} to {high:.2f} for "
         "nine parameters in ten, Godambe's sandwich)."
     )
-    return replace(found, details={**found.details, "spread_ratio": float(middle)}, notes=(note,))
+    return replace(found, details={**found.details, "sd_ratio": float(middle)}, notes=(note,))
 
 
 def _smooth(objective: PseudoObjective, view: View) -> Smooth:

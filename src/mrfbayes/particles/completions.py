@@ -11,7 +11,7 @@ import numpy as np
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.exact.clamped import Observed, clump_rows, configurations, observed
+from mrfbayes.exact.clamped import Observed, component_rows, configurations, observed
 from mrfbayes.kernels.particles.rows import MissingNodes, complete_by_tables, complete_rows
 from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout
 from mrfbayes.particles.dense import Layout, TableLayout
@@ -195,7 +195,7 @@ def is_summed(statistics: Statistics) -> bool:
     """Whether missing cells are few enough to be summed over at every step."""
     if statistics.incomplete is None:
         return True
-    found = clump_rows(statistics.model, statistics.incomplete)
+    found = component_rows(statistics.model, statistics.incomplete)
     return bool(configurations(statistics.model, found.rows).sum() <= SUMMED)
 
 

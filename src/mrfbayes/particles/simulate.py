@@ -207,11 +207,11 @@ def choose_sampler(model: Model, log_odds: np.ndarray, n: int) -> tuple[str, str
         return "gibbs", f"exact sampling is not feasible, and the couplings are frustrated around {frustrated}"
     # Each of the other neighbours passes on at most tanh(c / 2) of a disagreement (the largest |2 theta - 1|).
     degree = np.diff(model.adjacency.offset)
-    spread = float((degree.max() - 1) * np.tanh(np.abs(coupling) / 2).max())
+    influence = float((degree.max() - 1) * np.tanh(np.abs(coupling) / 2).max())
     seconds = 64 * 10e-9 * n * model.n_nodes
-    if spread < 1:
+    if influence < 1:
         if seconds < CFTP_SECONDS:
-            return "cftp", f"exact by coupling, and sure to be quick: (degree - 1)(2 theta - 1) <= {spread:.2f} < 1"
+            return "cftp", f"exact by coupling, and sure to be quick: (degree - 1)(2 theta - 1) <= {influence:.2f} < 1"
         return "gibbs", f"weak couplings mix fast; coupling from the past would take about {seconds:.0f} s"
     typical = float((degree.mean() - 1) * np.tanh(np.abs(coupling) / 2).mean())
     if typical > 1 and not field.any():
@@ -221,7 +221,7 @@ def choose_sampler(model: Model, log_odds: np.ndarray, n: int) -> tuple[str, str
         )
     return (
         "gibbs",
-        f"exact sampling is not feasible, and couplings are too strong to be sure of coalescence ({spread:.2f})",
+        f"exact sampling is not feasible, and couplings are too strong to be sure of coalescence ({influence:.2f})",
     )
 
 

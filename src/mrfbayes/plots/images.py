@@ -30,7 +30,7 @@ def field(
     model: Model,
     values: Posterior | np.ndarray | Sequence[float] | float | None = None,
     *,
-    spread: np.ndarray | Sequence[float] | None = None,
+    sd: np.ndarray | Sequence[float] | None = None,
     ax: Axes | None = None,
     labels: bool | None = None,
     bar: bool = True,
@@ -46,8 +46,8 @@ def field(
     model : Model
         The field.
     values : Posterior or (p,) array_like, optional
-        A posterior (its mean, with its sd as ``spread``), an estimate, or theta; None draws only the graph.
-    spread : (p,) array_like, optional
+        A posterior (its mean, with its sd as ``sd``), an estimate, or theta; None draws only the graph.
+    sd : (p,) array_like, optional
         Sd of theta: edges whose 90% interval includes "no interaction" are dashed.
     ax : Axes, optional
         Axes to draw on; by default a new figure.
@@ -78,12 +78,12 @@ def field(
     """
     theta = getattr(values, "theta", values)
     if isinstance(values, Posterior):
-        theta, spread = values.mean, values.sd if spread is None else spread
+        theta, sd = values.mean, values.sd if sd is None else sd
         if n_edge_blocks(model) <= KINDS < model.n_edges and is_lattice(model):
             return _tied(model, values, ax, scale or natural_scale(model))
     ax = style.axes_or_new(ax, figsize=(5.5, 5))
     place = positions(model)
-    _draw(ax, model, place, theta, spread, bar)
+    _draw(ax, model, place, theta, sd, bar)
     if labels if labels is not None else model.n_nodes <= 40 and model.named:
         draw_nodes(ax, model, place)
         return ax
@@ -96,7 +96,7 @@ def field(
     return ax
 
 
-def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, spread: object, bar: bool) -> None:
+def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, sd: object, bar: bool) -> None:
     import pandas as pd
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import LineCollection
@@ -118,8 +118,8 @@ def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, spread: obje
     shades = LinearSegmentedColormap.from_list("coupling", list(style.BLUE_TO_ORANGE))
     scale = ScalarMappable(TwoSlopeNorm(0.0, -limit, limit), shades)
     solid = np.ones(len(coupling), dtype=bool)
-    if spread is not None:
-        sd = edge_strengths(model, np.asarray(spread) / (at * (1 - at)))
+    if sd is not None:
+        sd = edge_strengths(model, np.asarray(sd) / (at * (1 - at)))
         solid = np.abs(coupling) > 1.645 * sd
         frame["log_odds_sd"], frame["interval_excludes_zero"] = sd, solid
     widest = 6.0 if model.n_nodes <= CROWDED else max(1.5, 60 / np.sqrt(model.n_nodes))

@@ -90,7 +90,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def decimals(sd: float) -> int:
-    """Digits behind the point that numbers with that spread need, two to four: one for the spread, one to spare."""
+    """Digits behind the point that numbers with that sd need, two to four: one for the sd, one to spare."""
     if not math.isfinite(sd) or sd <= 0:
         return 2
     return min(max(math.floor(1.5 - math.log10(sd)), 2), 4)

@@ -183,8 +183,8 @@ def evidence_of_none(rerun: Rerun, progress: bool = True) -> dict[str, Stored]:
     graphs = rerun.problem.graphs
     both = np.array([_log_factors(at, found[:, [chain]], graphs) for chain in range(found.shape[1])])
     centre = _log_factors(at, found, graphs)
-    spread = np.abs(both - both.mean(axis=0)).max() / np.sqrt(len(both))
-    return {"log_bf": float(centre[0]), "log_bf_uniform": float(centre[1]), "error": float(spread)}
+    error = np.abs(both - both.mean(axis=0)).max() / np.sqrt(len(both))
+    return {"log_bf": float(centre[0]), "log_bf_uniform": float(centre[1]), "error": float(error)}
 
 
 def _log_factors(at: np.ndarray, logits: np.ndarray, graphs: GraphPrior) -> tuple[float, float]:

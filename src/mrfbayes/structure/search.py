@@ -300,8 +300,8 @@ def starting_counts(statistics: Statistics) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnClumps:
-    """Missing cells drawn independently and exactly, by sums over their clumps."""
+class DrawnComponents:
+    """Missing cells drawn independently and exactly, by sums over their components."""
 
     data: Observed
 
@@ -324,13 +324,13 @@ class SweptRows:
     rows: np.ndarray
 
     def begin(self, rng: np.random.Generator) -> np.ndarray:
-        """See `DrawnClumps`."""
+        """See `DrawnComponents`."""
         incomplete = self.statistics.incomplete
         assert incomplete is not None
         return np.repeat(fill(self.statistics, rng), incomplete.weight.astype(np.int64), axis=0)
 
     def counts(self, w: np.ndarray, rows: np.ndarray, random: np.ndarray) -> np.ndarray:
-        """See `DrawnClumps`."""
+        """See `DrawnComponents`."""
         x = rows.astype(float)
         sweep_rows(self.layout, x, self.rows == MISSING_CODE, w, random, COMPLETING_SWEEPS)
         rows[:] = x
@@ -350,7 +350,7 @@ class Augmentation:
     centre : (p, p) how statistics are centred, as in `mrfbayes.structure.moves.centring`
     """
 
-    groups: tuple[DrawnClumps | SweptRows | None, ...]
+    groups: tuple[DrawnComponents | SweptRows | None, ...]
     known: np.ndarray
     centre: csr_array
 
@@ -384,7 +384,7 @@ def augmentation(groups: Sequence[Statistics], moves: MoveView) -> Augmentation 
     return Augmentation(tuple(_completing(statistics) for statistics in groups), known, centring(moves))
 
 
-def _completing(statistics: Statistics) -> DrawnClumps | SweptRows | None:
+def _completing(statistics: Statistics) -> DrawnComponents | SweptRows | None:
     incomplete = statistics.incomplete
     if incomplete is None:
         return None
@@ -394,7 +394,7 @@ def _completing(statistics: Statistics) -> DrawnClumps | SweptRows | None:
     if is_summed(statistics):
         data = observed(statistics)
         if data.clamped is not None and not data.clamped.large:
-            return DrawnClumps(data)
+            return DrawnComponents(data)
     return SweptRows(statistics, layout, np.repeat(incomplete.rows, incomplete.weight.astype(np.int64), axis=0))
 
 

@@ -97,7 +97,7 @@ def make_proposal(problem: Problem, prepared: Prepared, draws: int = PILOT_DRAWS
     from mrfbayes.kernels.run.independence import IndependenceView
 
     if prepared.view is None:
-        raise CalibrationError("the likelihood is no kernel here: some row has too many missing cells in one clump")
+        raise CalibrationError("the likelihood is no kernel here: some row has too many missing cells in one component")
     found = calibrate_proposals(problem)
     nothing, decisions = np.zeros(0), np.zeros(4, dtype=np.uint64)
     view = IndependenceView(prepared.view, found.joint.view, nothing, nothing, nothing, nothing, decisions)

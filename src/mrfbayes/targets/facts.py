@@ -35,7 +35,7 @@ class RunFacts:
     moments : where those of a calibrated posterior came from: "exact", "particles", "langevin", "windows" or "local"
     missing_information : (p,) share of the information on each parameter that missing cells took away
     is_narrow : whether the method's sds are known to be too small
-    spread_ratio : sds of the pseudolikelihood relative to those that its estimates have, the median parameter's
+    sd_ratio : sds of the pseudolikelihood relative to those that its estimates have, the median parameter's
     rho, marginal : the copula's correlation, where it is one number, and the form of MLE-L's marginals
     """
 
@@ -57,7 +57,7 @@ class RunFacts:
     missing_information: tuple[float, ...] | None = None
     missing: str | None = None
     is_narrow: bool | None = None
-    spread_ratio: float | None = None
+    sd_ratio: float | None = None
     rho: float | None = None
     marginal: str | None = None
 

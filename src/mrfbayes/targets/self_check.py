@@ -1,4 +1,4 @@
-"""How far mean and spread of a calibrated posterior can be trusted where the exact one is out of reach.
+"""How far mean and sds of a calibrated posterior can be trusted where the exact one is out of reach.
 
 Three things can be wrong, and each is measured in the run itself: the mode (the Newton step that fresh particles still
 ask for), the curvature (the particles' own noise), and the coins. For the last, small sub-fields are cut out of the
@@ -65,7 +65,7 @@ class Trust:
 
 def assess(problem: Problem, accuracy: Accuracy) -> Trust:
     """Bounds for a calibrated posterior made from particles, of which ``accuracy`` says what was found on the way."""
-    mode, noise, disagreement = accuracy.mode, accuracy.spread, accuracy.disagreement
+    mode, noise, disagreement = accuracy.mode, accuracy.sd_noise, accuracy.disagreement
     # Particles whose starts still show are worth fewer: their noise grows by the same factor.
     noise *= max(disagreement, 1.0)
     errors = coin_errors(problem, accuracy.w)

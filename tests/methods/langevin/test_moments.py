@@ -25,7 +25,12 @@ def walk_of(draws, control, factor, centre):
     """What a walk leaves after so many steps: sums of powers of replicas and controls (steps, k, p)."""
     sums = np.array([(part**k).sum(axis=0) for part in (draws, control) for k in (1, 2, 3)])
     p = factor.shape[0]
-    state = {"sums": sums, "counters": np.array([len(draws)] * 2), "spread": np.ones(p), "directions": np.zeros((p, 0))}
+    state = {
+        "sums": sums,
+        "counters": np.array([len(draws)] * 2),
+        "noise_scale": np.ones(p),
+        "directions": np.zeros((p, 0)),
+    }
     metric = Whitening(factor, np.zeros((p, 0)))
     return SimpleNamespace(state=state, mode=SimpleNamespace(w=centre), warp=IDENTITY, metric=metric)
 

@@ -113,14 +113,14 @@ def test_a_walk_goes_on_from_its_arrays():
     assert len(whole.drawn) == (20 - 6) // 2
 
 
-def test_noise_that_was_measured_is_taken_off_the_spread():
+def test_noise_that_was_measured_is_taken_off_the_variance():
     """Where the noise of gradients is strong, steps become shorter until it adds no more than a fifth."""
     found = gaussian_walk(2)
     h = found.settings.step
     rate = np.array([0.0, 0.5, 5.0])  # of the variance, in units of h / (2 - h)
     found.state["noise_sum"][:], found.state["noise_count"][:] = rate * h / (2 - h), 1.0
     found._tune_steps()
-    step, spread = found.state["step"], found.state["spread"]
+    step, spread = found.state["step"], found.state["noise_scale"]
     np.testing.assert_allclose(step[:2], h)
     added = rate * step / (2 - step)  # V at the new steps
     np.testing.assert_allclose(added[2], walk.LARGEST_NOISE)

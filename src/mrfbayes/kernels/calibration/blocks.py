@@ -84,8 +84,8 @@ def _first_column_of_inverse(matrix, k, column):
 
 
 @kernel
-def local_spread(planes, means, variance, n, prior, block_offset, member, largest, first, last, spread):
-    """Row j of the inverse information within block j, for blocks first .. last, into ``spread``.
+def local_covariance(planes, means, variance, n, prior, block_offset, member, largest, first, last, covariance_rows):
+    """Row j of the inverse information within block j, for blocks first .. last, into ``covariance_rows``.
 
     The information is n Cov[s] plus ``prior`` (p,) on the diagonal. Correlations come from the particles, variances are
     known (``variance`` (p,)). A regression of s_j on k others finds a share k/N of its variance by chance: R^2 is
@@ -116,12 +116,12 @@ def local_spread(planes, means, variance, n, prior, block_offset, member, larges
             alone = 1.0 / (own * column[0])  # 1 - R^2
             adjusted = min(1.0, alone * (n_particles - 1.0) / max(n_particles - k, 1.0))
             for a in range(k):
-                spread[start + a] = column[a] * alone / adjusted
+                covariance_rows[start + a] = column[a] * alone / adjusted
         else:
             failed += 1
-            spread[start] = 1.0 / own
+            covariance_rows[start] = 1.0 / own
             for a in range(1, k):
-                spread[start + a] = 0.0
+                covariance_rows[start + a] = 0.0
     return failed
 
 
@@ -137,7 +137,7 @@ def _centre(planes, means, word, low, centred):
 
 
 @kernel(fastmath={"contract"})
-def _project(centred, low, block_offset, member, spread, first, projection):
+def _project(centred, low, block_offset, member, covariance_rows, first, projection):
     """P_j = sum over its block of S_jb (s_b - mean_b), for parameters from ``first`` on: (rows, LANES)."""
     total = np.empty(LANES, dtype=np.float32)
     for a in range(projection.shape[0]):
@@ -145,7 +145,7 @@ def _project(centred, low, block_offset, member, spread, first, projection):
         total[:] = np.float32(0.0)
         for position in range(block_offset[j], block_offset[j + 1]):
             row = centred[member[position] - low]
-            weight = np.float32(spread[position])
+            weight = np.float32(covariance_rows[position])
             for i in range(LANES):  # a whole word, so that looking whether arrays overlap costs little
                 total[i] += weight * row[i]
         projection[a, :] = total
@@ -177,7 +177,7 @@ def _add_third(product, low, block_offset, member, projection, low_projection, f
 
 
 @kernel
-def local_third(planes, means, block_offset, member, spread, reach, sums):
+def local_third(planes, means, block_offset, member, covariance_rows, reach, sums):
     """Add P_j^3, Q_j P_j, P_j^2, P_j^4 to rows first .. last of ``sums`` (p, 4).
 
     Q_j sums (s_a - mean_a) P_a over the block of j.
@@ -189,7 +189,7 @@ def local_third(planes, means, block_offset, member, spread, reach, sums):
     projection = np.empty((high - low, LANES), dtype=np.float32)
     for word in range(planes.shape[1]):
         _centre(planes, means, word, lowest, centred)
-        _project(centred, lowest, block_offset, member, spread, low, projection)
+        _project(centred, lowest, block_offset, member, covariance_rows, low, projection)
         for a in range(high - low):  # (s - mean) P in place of s - mean
             row, own = centred[low - lowest + a], projection[a]
             for i in range(LANES):
@@ -198,11 +198,11 @@ def local_third(planes, means, block_offset, member, spread, reach, sums):
 
 
 @kernel
-def _lookup(offset, member, spread, a, b):
+def _lookup(offset, member, covariance_rows, a, b):
     """S_ab from the row of a, 0 where b is not in its block."""
     for k in range(offset[a], offset[a + 1]):
         if member[k] == b:
-            return spread[k]
+            return covariance_rows[k]
     return 0.0
 
 
@@ -217,10 +217,10 @@ def count_earlier(offset, member, counts):
 
 
 @kernel
-def conditionals(offset, member, spread, first, last, weight_offset, source, weight, residual):
+def conditionals(offset, member, covariance_rows, first, last, weight_offset, source, weight, residual):
     """Regression of the normals first .. last on those in their blocks that come before; returns how many were dropped.
 
-    ``spread`` holds rows of S within blocks (``offset``, ``member``); the correlation of a and b is taken from both
+    ``covariance_rows`` are rows of S within blocks (``offset``, ``member``); a correlation is taken from both
     rows. A regression that leaves no variance is dropped.
     """
     index = np.empty(MOST_EARLIER, dtype=np.int64)
@@ -238,8 +238,8 @@ def conditionals(offset, member, spread, first, last, weight_offset, source, wei
             u = j if a == count else index[a]
             for b in range(min(a + 1, count)):
                 v = index[b]
-                scale = math.sqrt(spread[offset[u]] * spread[offset[v]])
-                both = _lookup(offset, member, spread, u, v) + _lookup(offset, member, spread, v, u)
+                scale = math.sqrt(covariance_rows[offset[u]] * covariance_rows[offset[v]])
+                both = _lookup(offset, member, covariance_rows, u, v) + _lookup(offset, member, covariance_rows, v, u)
                 value = 1.0 if u == v else 0.5 * both / scale
                 if a == count:
                     right[b] = value
@@ -282,12 +282,12 @@ def draw_scores(weight_offset, source, weight, residual, random_state, out):
 
 
 @kernel
-def prior_third(offset, member, spread, variance, third, cube, shift):
+def prior_third(offset, member, covariance_rows, variance, third, cube, shift):
     """Prior's part: sum_k S_jk^3 t_k and sum_k S_jk S_kk t_k over the block of every j."""
     for j in range(offset.size - 1):
         a, b = 0.0, 0.0
         for k in range(offset[j], offset[j + 1]):
-            s, t = spread[k], third[member[k]]
+            s, t = covariance_rows[k], third[member[k]]
             a += s * s * s * t
             b += s * variance[member[k]] * t
         cube[j], shift[j] = a, b
@@ -308,16 +308,16 @@ def _triples(h, weight, a, b):
 
 
 @kernel
-def block_cubes(green, weight, spread, members, offset, cubes):
+def block_cubes(green, weight, covariance_rows, members, offset, cubes):
     """The sum over distinct a, b, c in block j of v_a v_b v_c kappa_abc into ``cubes``, for every block.
 
     green: (2m, 2m) H of a window without its 2x2 diagonal; weight: (m,) derivative of tau by the log-odds; members:
-    edges of the window, block after block (``offset``), with v, the rows of S, at the same places in ``spread``.
+    edges of the window, block after block (``offset``), with v, rows of S, at the same places in ``covariance_rows``.
     """
-    green, weight, spread, members = (
+    green, weight, covariance_rows, members = (
         without_refcount(green),
         without_refcount(weight),
-        without_refcount(spread),
+        without_refcount(covariance_rows),
         without_refcount(members),
     )
     largest = 0
@@ -329,7 +329,7 @@ def block_cubes(green, weight, spread, members, offset, cubes):
         k = offset[j + 1] - begin
         for a in range(k):
             at = members[begin + a]
-            own[a] = spread[begin + a] * weight[at]
+            own[a] = covariance_rows[begin + a] * weight[at]
             for b in range(k):
                 to = members[begin + b]
                 h[0, a, b], h[1, a, b] = green[2 * at, 2 * to], green[2 * at, 2 * to + 1]

@@ -23,7 +23,7 @@ from mrfbayes.kernels.base.random import fill_normal
 
 Z_MAX = 8.0  # the table's ends: beyond 1e-15 of the mass quantiles go on in a straight line
 N_CELLS = 64
-REACH = 0.99  # share of the largest skewness that any coin of the given spread has; beyond it the coin is clipped
+REACH = 0.99  # share of the largest skewness that any coin of the given variance has; beyond it the coin is clipped
 _STEPS = 100
 
 

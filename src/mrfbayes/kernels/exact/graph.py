@@ -88,13 +88,13 @@ def needs_logs(plan, node_table, edge_table, scratch):
     reach, own = scratch[:n_nodes], scratch[n_nodes : 2 * n_nodes]
     for i in range(n_nodes):
         reach[i] = 0.0
-        own[i] = _spread(node_table, plan.node_offset[i], plan.node_offset[i + 1])
+        own[i] = _potential_range(node_table, plan.node_offset[i], plan.node_offset[i + 1])
     if not math.isfinite(node_table.sum() + edge_table.sum()):  # not a number stays one, a weight of zero stays zero
         return True
     for edge in plan.edges:
-        spread = _spread(edge_table, plan.edge_offset[edge.edge], plan.edge_offset[edge.edge + 1])
-        reach[edge.other] += spread
-        own[edge.owner] += spread
+        potential_range = _potential_range(edge_table, plan.edge_offset[edge.edge], plan.edge_offset[edge.edge + 1])
+        reach[edge.other] += potential_range
+        own[edge.owner] += potential_range
     return is_past_safe_range(plan, reach, own)
 
 
@@ -119,7 +119,7 @@ def is_past_safe_range(plan, reach, own):
 
 
 @kernel
-def _spread(table, start, stop):
+def _potential_range(table, start, stop):
     low = high = table[start]
     for i in range(start + 1, stop):
         low, high = min(low, table[i]), max(high, table[i])

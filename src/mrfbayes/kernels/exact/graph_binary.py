@@ -49,9 +49,9 @@ def _needs_logs(plan, field, coupling, scratch):
         reach[i] = 0.0
         own[i] = abs(field[i])
     for edge in plan.edges:
-        spread = abs(coupling[edge.edge])
-        reach[edge.other] += spread
-        own[edge.owner] += spread
+        potential_range = abs(coupling[edge.edge])
+        reach[edge.other] += potential_range
+        own[edge.owner] += potential_range
     return is_past_safe_range(plan, reach, own)
 
 

@@ -64,7 +64,7 @@ class ChainState(NamedTuple):
     log_odds: np.ndarray  # (p,) w where the chain is
     log_odds_proposal: np.ndarray  # (p,) w of the proposal
     normals: np.ndarray  # (p,) scratch
-    spread: np.ndarray  # (1, p) standard deviations, or (p, p) transposed Cholesky factor: see is_dense
+    proposal_factor: np.ndarray  # (1, p) standard deviations, or (p, p) transposed Cholesky factor: see is_dense
     window_mean: np.ndarray  # (p,) of the current warm-up window
     window_square: np.ndarray  # (1, p) or (p, p) sums of squares about it
     mean: np.ndarray  # (p,) running mean over all steps after warm-up but the last STAYED ones, which are at theta
@@ -84,7 +84,7 @@ class KeptDraws(NamedTuple):
 
 @kernel(inline="always")  # a call that hands over all these arrays takes longer than what it does
 def propose(settings, state, current, proposal):
-    """Gaussian random walk in the chain's coordinate: ``proposal`` = ``current`` + scale * spread * z."""
+    """Gaussian random walk in the chain's coordinate: ``proposal`` = ``current`` + scale * proposal_factor * z."""
     p = current.size
     fill_normal(state.random, state.normals)
     scale = math.exp(state.numbers[LOG_SCALE])
@@ -96,21 +96,21 @@ def propose(settings, state, current, proposal):
         for j in range(0, whole, 4):
             a, b = scale * state.normals[j], scale * state.normals[j + 1]
             c, d = scale * state.normals[j + 2], scale * state.normals[j + 3]
-            row_a, row_b = state.spread[j, j:], state.spread[j + 1, j:]
-            row_c, row_d = state.spread[j + 2, j:], state.spread[j + 3, j:]
+            row_a, row_b = state.proposal_factor[j, j:], state.proposal_factor[j + 1, j:]
+            row_c, row_d = state.proposal_factor[j + 2, j:], state.proposal_factor[j + 3, j:]
             moved = proposal[j:]
             for i in range(moved.size):
                 moved[i] += (a * row_a[i] + b * row_b[i]) + (c * row_c[i] + d * row_d[i])
         for j in range(whole, p):
             for i in range(j, p):
-                proposal[i] += scale * state.normals[j] * state.spread[j, i]
+                proposal[i] += scale * state.normals[j] * state.proposal_factor[j, i]
     else:
         for i in range(p):
-            proposal[i] += scale * state.spread[0, i] * state.normals[i]
+            proposal[i] += scale * state.proposal_factor[0, i] * state.normals[i]
 
 
 @kernel
-def _learn_spread(settings, state):
+def _learn_proposal(settings, state):
     """At the end of a warm-up window: the proposal's shape becomes that of the window's draws."""
     p = state.theta.size
     count = state.counters[WINDOW_COUNT]
@@ -125,13 +125,13 @@ def _learn_spread(settings, state):
         if cholesky(state.window_square, p, 0.0, factor):
             for i in range(p):
                 for j in range(p):
-                    state.spread[i, j] = factor[j, i]
+                    state.proposal_factor[i, j] = factor[j, i]
             state.numbers[LOG_SCALE] = math.log(2.38 / math.sqrt(p))
     else:
         for i in range(p):
             value = state.window_square[0, i] / count
             if value > 0.0:
-                state.spread[0, i] = math.sqrt(value)
+                state.proposal_factor[0, i] = math.sqrt(value)
     state.window_mean[:] = 0.0
     state.window_square[:, :] = 0.0
     state.counters[WINDOW_COUNT] = 0
@@ -164,7 +164,7 @@ def _adapt(settings, state, current, acceptance):
     if step + 1 >= counters[WINDOW_END]:
         # The last tenth of warm-up only tunes the scale, to the shape that stays.
         if step + 1 < 0.9 * settings.n_warmup and count > 20:
-            _learn_spread(settings, state)
+            _learn_proposal(settings, state)
         counters[WINDOW_END] = np.int64(1.5 * counters[WINDOW_END]) + 1
 
 

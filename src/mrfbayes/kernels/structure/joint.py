@@ -88,7 +88,7 @@ def _slopes(view, state, line, edge, begin, n_cells, at, gradient, information):
     Node priors are left out: this only places the proposals.
     """
     first, size = view.edge[edge, 0], view.edge[edge, 1]
-    mean, spread = np.empty(size), np.empty((size, size))
+    mean, covariance = np.empty(size), np.empty((size, size))
     cells = line.step[1]
     for d in range(at.size):
         c, a = begin + d // size, d % size
@@ -116,13 +116,13 @@ def _slopes(view, state, line, edge, begin, n_cells, at, gradient, information):
                 total = 0.0
                 for k in range(n_cells):
                     total += cells[k] * (view.number[one + k] - mean[a]) * (view.number[two + k] - mean[b])
-                spread[a, b] = spread[b, a] = total / mass
+                covariance[a, b] = covariance[b, a] = total / mass
         for d in range(at.size):
             rate = view.n[group] * view.rate[group, begin + d // size]
             gradient[d] -= rate * mean[d % size]
             for other in range(at.size):
                 moved = rate * view.rate[group, begin + other // size]
-                information[d, other] += moved * spread[d % size, other % size]
+                information[d, other] += moved * covariance[d % size, other % size]
 
 
 @kernel

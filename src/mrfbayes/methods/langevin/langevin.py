@@ -4,7 +4,7 @@ r"""`langevin`: the true likelihood of dense fields, by replicas whose gradients
           \hat g(w) = s_{obs} - n \hat E_w[s] + \nabla \log \text{prior}(w)
 
 Preconditioned by the covariance L L^T at the mode c (`estimation.dense_mode`), with two noises per step (Leimkuhler
-and Matthews 2013), each replica with chains of its own, its spread corrected for the gradient's noise direction by
+and Matthews 2013), each replica with chains of its own, its noise corrected for the gradient's noise direction by
 direction (`mrfbayes.methods.langevin.walk`), and moments from the difference to a Gaussian control at the same random
 numbers (`mrfbayes.methods.langevin.moments`). Fields that are products or agreements have the fastest chains
 (`mrfbayes.particles.dense`); tables of nominal variables have others (`mrfbayes.particles.dense`). Where cells are

@@ -1,4 +1,4 @@
-r"""Mean and spread of the posterior from replicas and their controls.
+r"""Mean and variance of the posterior from replicas and their controls.
 
 A control is exactly Gaussian with known moments and walks at the same random numbers, so its error is nearly that of
 the replica: with :math:`\delta = w - c` and :math:`\delta^0 = L s y^0`,
@@ -19,7 +19,7 @@ N(0, I), this shows
 - the bias of means: the standing gradient is 0 on average over the posterior, so where it is not, the mean is off by as
   much. Two things beside it that are 0 on average whatever the bias, the walk's own gradient and the control, are
   subtracted with the weights that leave the least noise;
-- the bias of spreads: draws of the posterior have :math:`E[y_k g_k] = -1` (Stein), and a visited variance of 1 + b
+- the bias of variances: draws of the posterior have :math:`E[y_k g_k] = -1` (Stein), and a visited variance of 1 + b
   makes it -(1 + b), whatever made it so: steps that are too long, noise, or lag.
 
 Neither is seen without noise, which the scatter of the replicas tells; the bounds include it.
@@ -67,20 +67,20 @@ class WalkMoments:
 
 
 def _surplus(walk: Walk) -> np.ndarray | float:
-    """(p,) variance that the gradient's noise added beyond what the spread was lowered for, by the whole run."""
+    """(p,) variance that the gradient's noise added beyond what the noise was lowered for, by the whole run."""
     state = walk.state
     watched = state["directions"].shape[1]
     if not watched or not state["noise_count"][0]:
         return 0.0
     found = state["noise_sum"][:watched] / state["noise_count"]
-    return np.asarray(walk.metric.first.astype(float) ** 2 @ (found - (1 - state["spread"][:watched] ** 2)))
+    return np.asarray(walk.metric.first.astype(float) ** 2 @ (found - (1 - state["noise_scale"][:watched] ** 2)))
 
 
 def walk_moments(walk: Walk) -> WalkMoments:
     """The moments after at least one step was recorded."""
     state, centre = walk.state, walk.mode.w
     first, second, cube, control, control_square, control_cube = state["sums"] / state["counters"][RECORDED_COUNTER]
-    known = walk.warp.normal_moments(walk.metric, state["spread"] ** 2)
+    known = walk.warp.normal_moments(walk.metric, state["noise_scale"] ** 2)
     means = first - control + known[0]
     mean = means.mean(axis=0)
     squares = second - control_square + known[1] - _surplus(walk)

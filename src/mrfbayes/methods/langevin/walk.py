@@ -84,7 +84,7 @@ class Walk:
             "last_noise": nothing.copy(),
             "filtered": nothing.copy(),
             "step": np.full(p, settings.step),
-            "spread": np.ones(p),
+            "noise_scale": np.ones(p),
             "noise_sum": np.zeros(p),
             "noise_count": np.zeros(1),
             "directions": np.zeros((p, 0)),
@@ -133,7 +133,7 @@ class Walk:
         warm = number < settings.warmup
         kept = number - settings.warmup + 1
         recording = not warm and kept % (2 - settings.thin % 2) == 0  # neighbours tell nearly the same
-        u = self.metric.forward(np.concatenate([s["y"], s["spread"] * s["control"]]) if recording else s["y"])
+        u = self.metric.forward(np.concatenate([s["y"], s["noise_scale"] * s["control"]]) if recording else s["y"])
         moved = self.warp.offsets(u)
         w = self.mode.w + moved[:k]
         self._ensemble.set_parameters(self.posterior.natural(w))
@@ -160,7 +160,7 @@ class Walk:
         np.clip(drift, -MOST_DRIFT, MOST_DRIFT, out=drift)
         if kept % STILL_EVERY == STILL_FIRST and not warm:
             self._stand_still(u[:k], w, drift, of_prior)
-        s["y"] += h * drift + s["spread"] * kick
+        s["y"] += h * drift + s["noise_scale"] * kick
         s["control"] = (1 - h) * s["control"] + kick
         size = shown.shape[1]
         s["filtered"][:, :size] = (1 - h[:size]) * s["filtered"][:, :size] + h[:size] * shown
@@ -176,9 +176,9 @@ class Walk:
         gradient = self.posterior.likelihood_gradient(moments, counts).mean(axis=1) + of_prior
         self.warp.gradients(u, gradient)
         standing = self.metric.back(gradient)
-        s["still"] += np.stack([standing, drift, s["spread"] * s["control"]])
+        s["still"] += np.stack([standing, drift, s["noise_scale"] * s["control"]])
         # E[y g] + 1, less what the control, whose variance is known, has by chance.
-        expected = s["spread"] ** 2
+        expected = s["noise_scale"] ** 2
         s["surplus"] -= (s["y"] * standing + expected * s["control"] ** 2 + 1 - expected).mean(axis=1)
         s["stills"] += 1
 
@@ -228,7 +228,7 @@ class Walk:
         rate = variance * (2 - h) / h
         q = np.minimum(LARGEST_NOISE / np.maximum(rate, 1e-12), self.settings.step / (2 - self.settings.step))
         s["step"] = 2 * q / (1 + q)
-        s["spread"] = np.sqrt(1 - q * rate)
+        s["noise_scale"] = np.sqrt(1 - q * rate)
         s["noise_sum"][:], s["noise_count"][:] = 0.0, 0.0
 
 

@@ -93,14 +93,14 @@ class Warp:
         if difference is not None:
             difference += (difference[:, self.columns] * (slope - 1)) @ self.forms
 
-    def normal_moments(self, metric: Whitening, spread: np.ndarray) -> np.ndarray:
-        """(3, p) expected powers 1 to 3 of w - c where y is normal with mean 0 and variances ``spread`` (p,)."""
-        variance = metric.variances(spread)
+    def normal_moments(self, metric: Whitening, unit_variances: np.ndarray) -> np.ndarray:
+        """(3, p) expected powers 1 to 3 of w - c for normal y with mean 0 and variances ``unit_variances`` (p,)."""
+        variance = metric.variances(unit_variances)
         out = np.stack([np.zeros_like(variance), variance, np.zeros_like(variance)])
         if self.columns.size:
             form = metric.back(self.forms.toarray())
             own = metric.back(np.equal.outer(self.columns, np.arange(variance.size)))
-            of_form, shared = form**2 @ spread, (form * own) @ spread
+            of_form, shared = form**2 @ unit_variances, (form * own) @ unit_variances
             z = np.linspace(-9.0, 9.0, 1_001)
             weight = np.exp(-(z**2) / 2)
             weight /= weight.sum()
@@ -276,9 +276,10 @@ class Whitening:
         """The first m coordinates of `back`."""
         return np.asarray(gradient.astype(np.float32) @ self.first)
 
-    def variances(self, spread: np.ndarray) -> np.ndarray:
-        """(p,) diagonal of (L Q) diag(spread) (L Q)^T."""
+    def variances(self, unit_variances: np.ndarray) -> np.ndarray:
+        """(p,) diagonal of (L Q) diag(unit_variances) (L Q)^T."""
         found = [
-            self.turn(self.factor[k : k + PANEL].astype(float)) ** 2 @ spread for k in range(0, len(self.factor), PANEL)
+            self.turn(self.factor[k : k + PANEL].astype(float)) ** 2 @ unit_variances
+            for k in range(0, len(self.factor), PANEL)
         ]
         return np.concatenate(found)

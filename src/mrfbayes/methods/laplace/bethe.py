@@ -220,8 +220,8 @@ def _block_covariance(mean: np.ndarray, group: np.ndarray) -> Any:
     """diag(mean) - mean mean' within each group."""
     from scipy import sparse
 
-    spread = sparse.csr_array((mean, (np.arange(mean.size), group)))
-    return sparse.diags_array(mean).tocsr() - spread @ spread.T
+    membership = sparse.csr_array((mean, (np.arange(mean.size), group)))
+    return sparse.diags_array(mean).tocsr() - membership @ membership.T
 
 
 def spectral_radius(matrix: Any) -> float:
