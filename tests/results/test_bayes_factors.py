@@ -45,3 +45,11 @@ def test_exact_draws_are_preferred_to_weights_that_cannot_be_trusted(monkeypatch
     approximate = replace(make_posterior(), target="approximate")
     table = approximate.edges()  # whose own draws stand in for weights that cannot be trusted
     assert (table["pareto_k"].isna() | (table["pareto_k"] <= 0.7)).all()
+
+
+def test_the_probability_of_a_positive_coupling_is_its_share_of_the_draws():
+    model = mb.complete(["a", "b", "c"], coupling="both-one")
+    posterior = mb.sample(model, mb.simulate(model, [0.9, 0.3, 0.5], 60, rng=1), "exact", progress=False, rng=1)
+    positive = posterior.edges(scale="log-odds")["positive"]
+    np.testing.assert_allclose(positive, (posterior.log_odds > 0).mean(axis=(0, 1)))
+    assert positive["a--b"] > 0.9 > 0.1 > positive["a--c"]
