@@ -8,7 +8,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.sentences import CARE, GOOD, _predictive, brief, checks, citations, methods_paragraph
+from mrfbayes.report.sentences import CARE, GOOD, _predictive, _rows_used, brief, checks, citations, methods_paragraph
 from mrfbayes.report.wording import listed
 from mrfbayes.targets.facts import RunFacts
 
@@ -223,3 +223,14 @@ def test_sentences_say_what_the_tables_say(posterior):
     assert sentences[2].startswith(f"The strongest supported edge is {listed([top])}: ")
     assert "exact posterior" in sentences[-1]
     assert all(sentence.endswith(".") for sentence in sentences)
+
+
+def test_a_loaded_result_does_not_take_the_incomplete_rows_for_all_of_them(tmp_path):
+    x = np.random.default_rng(8).integers(0, 2, (80, 4)).astype(float)
+    x[:9, 0] = np.nan
+    posterior = mb.sample(FOUR, x, progress=False, rng=1)
+    posterior.save(tmp_path / "result.nc")
+    made, loaded = posterior._problem.statistics, mb.load(tmp_path / "result.nc")._problem.statistics
+    assert _rows_used(made) == 80
+    assert loaded.incomplete.n_rows == 9
+    assert _rows_used(loaded) == 0  # not 9: the page gives the total weight instead

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrfbayes.data.coding import coding_lines
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.edges import pixels_of
 from mrfbayes.model.scales import coupling_of, n_edge_blocks, quantity
 from mrfbayes.priors import Prior
@@ -66,6 +67,13 @@ def checks(findings: Findings) -> list[TrustCheck]:
     if posterior.partial:
         add("Run", CARE, "partial", f"{posterior.steps:,}")
     return out
+
+
+def _rows_used(statistics: Statistics | None) -> int:
+    """How many rows there were; 0 where only their counts are known, as of a loaded result."""
+    if statistics is None or (statistics.n and not statistics.n_rows):
+        return 0
+    return statistics.n_rows + (0 if statistics.incomplete is None else statistics.incomplete.n_rows)
 
 
 def _predictive(findings: Findings) -> TrustCheck:
@@ -139,7 +147,7 @@ def derive(f: Findings) -> dict[str, object]:
         "is_whole": abs(posterior.n - round(posterior.n)) < 1e-9,
         "is_lattice": pixels_of(model.nodes) is not None,
         "incomplete": incomplete,
-        "rows": 0 if statistics is None else statistics.n_rows + (0 if incomplete is None else incomplete.n_rows),
+        "rows": _rows_used(statistics),
         "n_edges": len(f.edges),
         "verdicts": f.verdicts if f.is_judged else None,
         "fragile": int(f.edges["fragile"].sum()) if f.is_judged else 0,
