@@ -2,17 +2,21 @@
 
 import ast
 import gc
+import pickle
 import subprocess
 import sys
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
 import mrfbayes
 from mrfbayes.kernels.base import jit
 from mrfbayes.kernels.base.jit import kernel, without_refcount
+from mrfbayes.run.pools import begin_worker, process_pool
 
 PACKAGE = Path(mrfbayes.__file__).parent
 FOLDERS = [PACKAGE / name for name in ("kernels", "methods")]
@@ -150,6 +154,23 @@ def add_in_place(view, table):
         if view.is_on:
             view.inner.values[view.index[k]] += view.inner.scale * table[0, k]
     return view.inner.values.size
+
+
+@numba.njit
+def not_ours(x):
+    return x + 1
+
+
+def test_kernels_travel_by_name():
+    """Numba sends their source: every worker compiled for seconds what is on disk, in every call with workers=."""
+    from mrfbayes.kernels.run import chain
+
+    kernels = [value for value in vars(chain).values() if isinstance(value, type(not_ours))]
+    assert len(kernels) > 5
+    with process_pool(1, begin_worker) as pool:
+        for one in kernels:
+            assert pool.submit(attrgetter("_cache._name"), one).result() == one._cache._name
+    assert pickle.loads(pickle.dumps(not_ours))(1) == 2
 
 
 def test_a_view_without_refcount_is_the_same_memory():

@@ -10,6 +10,7 @@ hold kernels.
 from __future__ import annotations
 
 import ast
+import copyreg
 import functools
 import hashlib
 import os
@@ -21,6 +22,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import cgutils, config, types
+from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
@@ -167,6 +169,16 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     if directory is not None:
         dispatcher._cache = SharedCache(function, directory)  # what ``enable_caching`` does, with our own cache
     return dispatcher
+
+
+def _reduced(dispatcher: Any) -> Any:
+    """What stands for a kernel in a pickle: its name. Numba would send the source, to be compiled by every process."""
+    name = dispatcher.__qualname__
+    is_ours = dispatcher.__module__.startswith("mrfbayes.") and name.isidentifier()
+    return name if is_ours else dispatcher.__reduce__()
+
+
+copyreg.pickle(CPUDispatcher, _reduced)
 
 
 def without_refcount(view):
