@@ -88,6 +88,8 @@ SCRIPTS = {
         "digest(np.frombuffer('\\n'.join(kept).encode(), np.uint8))"
     ),
 }
+# A server looks for modules where its environment says, not where this process does.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), str(ROOT / "src")])
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["imported"])
 

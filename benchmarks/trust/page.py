@@ -11,9 +11,11 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import chaos
 import proofs
+import suite
 from units import RESULTS, ROOT, Record
 
 PAGE = ROOT / "docs" / "trust.md"
@@ -122,15 +124,17 @@ def _total(row: dict[str, object], words: str) -> int:
     return sum(int(str(row.get(word, 0))) for word in words.split())
 
 
+FAULT_UNITS = Counter(name.split()[0] for name, _ in chaos.units_of(1_000, chaos.Sound()))
+
+
 def fault_rows(rows: dict[str, dict[str, object]]) -> list[str]:
     """A line per kind of fault: how many there were, and what came of them."""
-    units = Counter(name.split()[0] for name, _ in chaos.units_of(1_000, chaos.Sound()))
     lines = ["| fault | faults | calls | as without the fault, or refused | different |", "|---|---:|---:|---:|---:|"]
     for kind, (label, count) in FAULTS.items():
         own = [row for name, row in rows.items() if name.split()[0] == kind]
         right = sum(row["outcome"] == "identical" for row in own)
         faults = sum(map(count, (row for row in own if row["outcome"] == "identical")))
-        reached = f"{len(own)}" if len(own) >= units[kind] else f"{len(own)} of {units[kind]}"
+        reached = f"{len(own)}" if len(own) >= FAULT_UNITS[kind] else f"{len(own)} of {FAULT_UNITS[kind]}"
         lines.append(f"| {label} | {faults:,} | {reached} | {right} | {len(own) - right} |")
     return lines
 
@@ -146,9 +150,29 @@ def failures_of(record: Record, is_failure: Callable[[dict[str, object]], bool])
     return f"; failed: {', '.join(names[:10])}" if names else ""
 
 
+def suite_line(rows: dict[str, dict[str, object]]) -> str:
+    """Runs of the whole suite, and the tests that failed in any of them."""
+    passed = sum(row["outcome"] == "passed" for row in rows.values())
+    tests = max((int(str(row["passed"])) for row in rows.values()), default=0)
+    failed = sorted({str(test).partition(" - ")[0] for row in rows.values() for test in row["failed"]})  # type: ignore[attr-defined]
+    return f"{passed} of {len(rows)} runs of {tests:,} tests" + (f"; failed: {', '.join(failed)}" if failed else "")
+
+
+def missing(found: list[dict[str, object]], faults: dict[str, dict[str, object]], runs: dict[str, Any]) -> str:
+    """What has been planned and not run yet."""
+    short = [str(one["name"]) for one in found if int(str(one["sets"])) < PLANNED.get(str(one["name"]), 0)]
+    units = Counter(name.split()[0] for name in faults)
+    fewer = [kind for kind, number in FAULT_UNITS.items() if units[kind] < number]
+    left = [name for name in suite.UNITS if name not in runs]
+    lines = [f"- {len(short)} of {len(PLANNED)} proofs have fewer data sets than planned"] * bool(short)
+    lines += [f"- faults of {len(fewer)} kinds: {', '.join(fewer)}"] * bool(fewer)
+    lines += [f"- runs of the test suite: {', '.join(left)}"] * bool(left)
+    return ";\n".join(lines) + "." if lines else "Everything that is planned has been run."
+
+
 def values() -> dict[str, str]:
     """What is put into the template."""
-    records = {name: Record(RESULTS / f"{name}.jsonl") for name in ("proofs", "mutants", "fuzz", "chaos")}
+    records = {name: Record(RESULTS / f"{name}.jsonl") for name in ("proofs", "mutants", "fuzz", "chaos", "suite")}
     found = [proofs.summary_of(name, rows) for name, rows in proofs.by_proof(records["proofs"]).items()]
     kinds = {
         kind: [one for one in found if str(one["name"]).startswith(kind)] for kind in ("ranks", "inclusion", "coverage")
@@ -183,6 +207,8 @@ def values() -> dict[str, str]:
         "chaos": f"{outcomes['identical']:,} of {outcomes.total():,} calls" if faults else "not yet run",
         "ctrl_c": f"{ctrl_c:,} moments, slowest answer {slowest:.1f} s" if stops else "not yet run",
         "differences": failures_of(records["chaos"], lambda row: row["outcome"] == "DIFFERENT"),
+        "suite": suite_line(records["suite"].rows),
+        "missing": missing(found, faults, records["suite"].rows),
         "faults_table": "\n".join(fault_rows(faults)),
         **{f"date_{name}": day for name, day in commits.items()},
         "ranks_table": table_or_note(kinds["ranks"], rank_rows),
