@@ -110,12 +110,10 @@ coverage: .venv/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m coverage run --source src/mrfbayes --omit '*/kernels/*' -m pytest
 	$(BIN)/python -m coverage report --sort cover --skip-covered
 
-# All tests in random order: make order ORDER_SEED=7. The same with bounds of arrays checked: NUMBA_BOUNDSCHECK=1 make order
-ORDER_SEED ?= 1
+# All tests in 20 random orders, with bounds of arrays checked, on one core, and beside two busy processes.
 order: .venv/.test
-	$(BIN)/python -m pip install -q pytest-randomly
-	OPENBLAS_NUM_THREADS=1 $(PYTEST) -n 2 -p randomly -p "no:cacheprovider" --randomly-seed $(ORDER_SEED)
-	$(BIN)/python -m pip uninstall -q -y pytest-randomly
+	$(BIN)/python -m pip install -q --no-deps --upgrade --target build/order pytest-randomly
+	PYTHONPATH=build/order:src $(BIN)/python benchmarks/trust/suite.py --seconds $(SECONDS)
 
 # Versions and hashes of all that the package needs (requirements.lock), and a bill of materials of them (sbom.cdx.json).
 lock:
