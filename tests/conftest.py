@@ -32,6 +32,14 @@ def ctrl_c_is_heard():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(autouse=True)
+def figures_are_closed():
+    """Or the 21st that is left open, by whatever test, ends the one that it happens to be in with a warning."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture
 def trust(monkeypatch):
     """The modules of benchmarks/trust, which are no package, can be imported; they are forgotten afterwards."""

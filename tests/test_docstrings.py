@@ -8,7 +8,6 @@ import inspect
 import re
 import textwrap
 
-import matplotlib.pyplot as plt
 import pytest
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import Validator, validate
@@ -199,5 +198,4 @@ def test_examples_run(name, tmp_path, monkeypatch):
     test = doctest.DocTestParser().get_doctest(document, {}, name, None, None)
     messages = []
     result = doctest.DocTestRunner(optionflags=flags).run(test, out=messages.append)
-    plt.close("all")
     assert result.failed == 0, "".join(messages)

@@ -1,9 +1,8 @@
-"""What tests of pictures share: data, their posterior, and figures that are closed."""
+"""What tests of pictures share: data, and their posterior."""
 
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot
 
 import mrfbayes as mb
 from plots.plot_cases import MODEL
@@ -20,9 +19,3 @@ def data():
 @pytest.fixture(scope="session")
 def posterior(data):
     return mb.sample(MODEL, data, prior="normal(0, 1)", draws=1_000, progress=False)
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")

@@ -98,7 +98,6 @@ def test_posterior_intervals_and_pictures():
         ax = pyplot.subplots()[1]
         assert draw(result, ax=ax) is ax
         assert len(mb.plots.data(ax))
-    pyplot.close("all")
 
 
 WRONG = [
