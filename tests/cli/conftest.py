@@ -30,3 +30,8 @@ def grouped(study):
     table["who"] = np.where(np.arange(200) < 90, "old", "young")
     table.to_csv(study / "grouped.csv", index=False)
     return study / "grouped.csv"
+
+
+@pytest.fixture(scope="session")
+def searched(grouped, study):
+    return invoke("fit", grouped, "--select", "--group", "who", "--out", study / "structure")

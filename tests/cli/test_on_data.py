@@ -126,9 +126,8 @@ def test_very_many_columns_are_refused_for_their_cost_without_a_look_at_each(tmp
         run("sample", tmp_path / "wide.csv", "--complete")
 
 
-def test_fit_searches_graphs_and_compares_groups(grouped, study):
-    done = run("fit", grouped, "--select", "--group", "who", "--out", study / "structure")
-    said = " ".join(done.output.split())
+def test_fit_searches_graphs_and_compares_groups(searched, study):
+    said = " ".join(searched.output.split())
     assert "The data support 1 edge of 3" in said
     assert "Between old and young" in said
     selection, comparison = (mb.load(study / "structure" / name) for name in ("graphs.nc", "groups.nc"))

@@ -81,9 +81,7 @@ def test_exports_are_the_same_field(fitted, study):
 
 
 @pytest.mark.parametrize("name", ["posterior", "graphs", "groups"])
-def test_all_commands_open_every_kind_of_result(grouped, study, name):
-    if not (study / "structure").exists():
-        run("fit", grouped, "--select", "--group", "who", "--out", study / "structure")
+def test_all_commands_open_every_kind_of_result(searched, study, name):
     result = study / "structure" / f"{name}.nc"
     assert "parameter" in run("summary", result).output
     shown = run("edges", result).output
