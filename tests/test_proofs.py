@@ -95,6 +95,18 @@ def test_proofs_are_summarised_from_their_record(trust, tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.glob("*.svg")} == {"ranks.svg", "inclusion.svg"}
 
 
+def test_batches_that_overlap_count_once(trust, tmp_path):
+    import proofs
+    import units
+
+    record = units.Record(tmp_path / "proofs.jsonl")
+    record.rows = {f"a | {span}": {"n": span} for span in ("0-20", "20-200", "20-1000", "900-950", "1000-1100")}
+    assert sorted(row["n"] for row in proofs.by_proof(record)["a"]) == ["0-20", "1000-1100", "20-1000"]
+    for span, is_there in (("0-1100", True), ("15-30", True), ("1000-1101", False)):
+        assert proofs.is_covered(f"a | {span}", record) is is_there
+    assert not proofs.is_covered("b | 0-20", record)
+
+
 def test_proofs_are_decided_by_enough_data_sets(trust):
     import proofs
 

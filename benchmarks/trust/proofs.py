@@ -72,24 +72,30 @@ def planned() -> dict[str, int]:
 
 def is_covered(name: str, record: Record) -> bool:
     """Whether all data sets of a unit are in the record, in whatever batches."""
-    proof, _, span = name.rpartition(" | ")
-    first, last = map(int, span.split("-"))
-    known = [unit.rpartition(" | ")[2].split("-") for unit in record.rows if unit.rpartition(" | ")[0] == proof]
-    for start, stop in sorted((int(a), int(b)) for a, b in known):
-        if start <= first < stop:
-            first = stop
-    return first >= last
+    proof = name.rpartition(" | ")[0]
+    known = (_span(unit) for unit in record.rows if unit.rpartition(" | ")[0] == proof)
+    return set(_span(name)).issubset(itertools.chain.from_iterable(known))
 
 
 Rows = list[dict[str, object]]
 
 
 def by_proof(record: Record) -> dict[str, Rows]:
-    """Rows of each proof, its batches together."""
+    """Rows of each proof, its batches together; of batches that overlap only the longest, so that none counts twice."""
     found: dict[str, Rows] = defaultdict(list)
-    for name, row in record.rows.items():
-        found[name.partition(" | ")[0]].append(row)
-    return found
+    counted: dict[str, set[int]] = defaultdict(set)
+    for name, row in sorted(record.rows.items(), key=lambda item: -len(_span(item[0]))):
+        proof = name.partition(" | ")[0]
+        if counted[proof].isdisjoint(_span(name)):
+            counted[proof].update(_span(name))
+            found[proof].append(row)
+    return {proof: found[proof] for proof in dict.fromkeys(name.partition(" | ")[0] for name in record.rows)}
+
+
+def _span(name: str) -> range:
+    """Numbers of the data sets of a unit."""
+    first, _, last = name.rpartition(" | ")[2].partition("-")
+    return range(int(first), int(last))
 
 
 def _sum(rows: Rows, key: str) -> np.ndarray:
