@@ -15,6 +15,7 @@ from typing import Any
 
 import chaos
 import proofs
+import ranks
 import suite
 from units import RESULTS, ROOT, Record
 
@@ -50,11 +51,17 @@ def passed_of(some: list[dict[str, object]]) -> str:
     return f"{sum(bool(one['passed']) for one in decided)} of {len(decided)}{few}"
 
 
+def autocorrelation(one: dict[str, object]) -> str:
+    """Of neighbouring kept draws, at its largest; independent ones have -1 / their number on average."""
+    return f"{float(str(one['lag'])) + 1 / ranks.KEPT:.2f}" if "lag" in one else ""
+
+
 def rank_rows(results: list[dict[str, object]]) -> list[str]:
     """A line per combination of a rank test."""
     lines = [
-        "| field | method | data sets | expected | p value | furthest mean rank | log likelihood | ms per fit |",
-        "|---|---|---:|---|---:|---:|---:|---:|",
+        "| field | method | data sets | expected | p value | furthest mean rank | log likelihood | autocorrelation "
+        "| ms per fit |",
+        "|---|---|---:|---|---:|---:|---:|---:|---:|",
     ]
     for one in results:
         case, _, way = str(one["name"]).removeprefix("ranks, ").rpartition(", ")
@@ -65,7 +72,7 @@ def rank_rows(results: list[dict[str, object]]) -> list[str]:
             case, way = str(one["name"]).removeprefix("ranks, ").split(", MLE-L")[0], "MLE-L under U(0, 1)"
         lines.append(
             f"| {case or way} | {way if case else 'exact'} | {sets_of(one)} | {one['expected']} | {one['p']:.2g} | "
-            f"{one['mean_rank']:.3f} | {one['likelihood_rank']:.3f} | {one['ms']:.1f} |"
+            f"{one['mean_rank']:.3f} | {one['likelihood_rank']:.3f} | {autocorrelation(one)} | {one['ms']:.1f} |"
         )
     return lines
 

@@ -272,14 +272,14 @@ CONTROLS = ("4-cycle, thresholds",)
 WAYS: dict[str, Way] = {
     "exact, random walk": Way({"method": "exact", "engine": "mh", "warmup": 1_000}, 120, {"6 mixed": 1_000}),
     "exact, hmc": Way({"method": "exact", "engine": "hmc", "warmup": 200}, 4, cases=tuple(CASES)),
-    "exact, independence": Way({"method": "exact", "engine": "independence"}, 6),
+    "exact, independence": Way({"method": "exact", "engine": "independence"}, 6, {"4-cycle, missing": 30}),
     "exact, printed walk": Way(
         {"method": "exact", "engine": "mh", "proposal": "printed"}, 1_000, cases=("4-cycle",), is_from_truth=True
     ),
     "exchange-exact": Way(
         {"method": "exchange-exact", "warmup": 1_000},
         200,
-        {"thresholds": 500, "3x3 grid": 500, "6 mixed": 2_000},
+        {"thresholds": 500, "weights": 500, "3x3 grid": 500, "6 mixed": 2_000},
         cases=("4-cycle", "4-cycle, thresholds", "4-cycle, weights", "3x3 grid", "3x3 grid, tied", "6 mixed variables"),
     ),
     "moller": Way({"method": "moller", "warmup": 2_000}, 1_000, cases=FEW),
