@@ -89,7 +89,8 @@ def by_proof(record: Record) -> dict[str, Rows]:
         if counted[proof].isdisjoint(_span(name)):
             counted[proof].update(_span(name))
             found[proof].append(row)
-    return {proof: found[proof] for proof in dict.fromkeys(name.partition(" | ")[0] for name in record.rows)}
+    order = dict.fromkeys([*planned(), *found])
+    return {proof: found[proof] for proof in order if proof in found}
 
 
 def _span(name: str) -> range:
