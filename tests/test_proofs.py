@@ -103,8 +103,20 @@ def test_batches_that_overlap_count_once(trust, tmp_path):
     record.rows = {f"a | {span}": {"n": span} for span in ("0-20", "20-200", "20-1000", "900-950", "1000-1100")}
     assert sorted(row["n"] for row in proofs.by_proof(record)["a"]) == ["0-20", "1000-1100", "20-1000"]
     for span, is_there in (("0-1100", True), ("15-30", True), ("1000-1101", False)):
-        assert proofs.is_covered(f"a | {span}", record) is is_there
-    assert not proofs.is_covered("b | 0-20", record)
+        assert proofs.is_covered(f"a | {span}", record.rows) is is_there
+    assert not proofs.is_covered("b | 0-20", record.rows)
+
+
+def test_proofs_are_repeated_on_another_commit_where_asked(trust, tmp_path, monkeypatch):
+    import proofs
+    import units
+
+    record = units.Record(tmp_path / "proofs.jsonl")
+    names = [name for name, _ in proofs.all_units(20)]
+    record.rows = {name: {"commit": "old"} for name in names[:-1]} | {names[0]: {"commit": "new"}}
+    monkeypatch.setattr(proofs, "commit", lambda: "new")
+    assert [name for name, _ in proofs.open_units(record, 20, again=False)] == names[-1:]
+    assert [name for name, _ in proofs.open_units(record, 20, again=True)] == names[1:]
 
 
 def test_proofs_are_decided_by_enough_data_sets(trust):

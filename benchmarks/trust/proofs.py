@@ -15,7 +15,7 @@ import argparse
 import itertools
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +23,7 @@ import inclusion
 import intervals
 import numpy as np
 import ranks
-from units import RESULTS, ROOT, Record, Unit
+from units import RESULTS, ROOT, Record, Unit, commit
 
 LEVEL = 1e-6
 PARTS, FEWEST = 10, 200  # batches of a proof, at most; data sets of a batch, at least
@@ -70,11 +70,18 @@ def planned() -> dict[str, int]:
     return {name: int(span.partition("-")[2]) for name, _, span in last}  # the last batch of a proof comes last
 
 
-def is_covered(name: str, record: Record) -> bool:
-    """Whether all data sets of a unit are in the record, in whatever batches."""
+def is_covered(name: str, known: Iterable[str]) -> bool:
+    """Whether all data sets of a unit are in those that are known, in whatever batches."""
     proof = name.rpartition(" | ")[0]
-    known = (_span(unit) for unit in record.rows if unit.rpartition(" | ")[0] == proof)
-    return set(_span(name)).issubset(itertools.chain.from_iterable(known))
+    spans = (_span(unit) for unit in known if unit.rpartition(" | ")[0] == proof)
+    return set(_span(name)).issubset(itertools.chain.from_iterable(spans))
+
+
+def open_units(record: Record, sets: int | None, again: bool) -> list[Unit]:
+    """Units that the record does not have; ``again``: that it does not have from this commit."""
+    at = commit()
+    known = [name for name, row in record.rows.items() if not again or row["commit"] == at]
+    return [unit for unit in all_units(sets) if not is_covered(unit[0], known)]
 
 
 Rows = list[dict[str, object]]
@@ -255,7 +262,7 @@ def main() -> None:
     asked = parser.parse_args()
     record = Record(asked.record)
     if not asked.figures:
-        units = [unit for unit in all_units(asked.sets) if asked.only in unit[0] and not is_covered(unit[0], record)]
+        units = [unit for unit in open_units(record, asked.sets, asked.again) if asked.only in unit[0]]
         record.run(units, asked.seconds, asked.again, quiet=True)
     found = by_proof(record)
     if asked.figures:

@@ -238,6 +238,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "4-cycle, weights": lambda: cycle(thresholds=True, form="weights"),
     "4-cycle, missing cells": lambda: cycle(thresholds=True, form="missing"),
     "4-cycle, 15 rows": lambda: cycle(n=15),
+    "4-cycle, thresholds, 15 rows": lambda: cycle(thresholds=True, n=15),
     "3x3 grid": grid,
     "3x3 grid, tied": lambda: grid(tied=True, n=8),
     "6 mixed variables": mixed,
