@@ -88,6 +88,7 @@ def test_refusals_are_immediate_and_name_a_remedy(name):
     with pytest.raises(mb.CostError, match=r"width .*limit .*: use method='calibrated' or 'persistent'"):
         recursion(model)
     assert time.thread_time() - start < 1.0
+    assert model.n_edges < 100_000 or "lowering" not in vars(model)  # it takes longer than all the rest
     assert not cost.feasible
     assert cost.treewidth >= width
     assert cost.work["log_partition"].n_bytes > memory_limit()
