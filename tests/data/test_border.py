@@ -300,6 +300,39 @@ def test_files_of_groups_and_subjects_without_a_schema_are_coded_together(tmp_pa
         np.testing.assert_array_equal(counted(model, given["low"], schema).rows, low - 1)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "reason"),
+    [
+        ([0, 1], [1, 2], "3 distinct values"),
+        (["x", "y"], ["y", "z"], "3 labels"),
+        (["no", "yes"], ["yes", "maybe"], "3 labels"),
+        (["no", "yes"], ["No", "Yes"], "differ only in case"),
+        (["0", "1"], ["no", "yes"], "text 'no' among numbers"),
+    ],
+)
+def test_data_sets_that_contradict_one_another_are_refused_in_every_form(first, second, reason):
+    model = mb.graph([("a", "b")], fields=True)
+    given = {name: pd.DataFrame({"a": values * 5, "b": values * 5}) for name, values in (("g", first), ("h", second))}
+    in_one = pd.concat([part.assign(who=name) for name, part in given.items()])
+    for data in (given, mb.Data(in_one, group="who")):
+        with pytest.raises(mb.InputError, match=reason):
+            split_groups(model, data)
+    with pytest.raises(mb.InputError, match=reason):
+        mb.sample_many(model, given, method="mle", progress=False)
+
+
+def test_data_sets_are_coded_by_those_that_can_be_read():
+    model = mb.graph([("a", "b")], fields=True)
+    given = {name: {"a": list(cells), "b": list(cells)} for name, cells in (("g", "xy"), ("h", "yy"), ("bad", "xyz"))}
+    schema = common_schema(model, given.values())
+    assert schema["a"].values == ("x", "y")
+    np.testing.assert_array_equal(counted(model, given["h"], schema).rows, 1)
+    with pytest.raises(mb.InputError, match="unknown label 'z'"):
+        counted(model, given["bad"], schema)
+    with pytest.raises(mb.InputError, match="3 labels"):
+        counted(model, given["bad"], common_schema(model, [given["bad"]]))
+
+
 def test_conflicting_schemas_are_refused_by_variable():
     model = mb.graph([("a", "b")], states=3, coupling="table", fields=True)
     first = mb.Data({"a": list("uvw"), "b": list("uvw")})

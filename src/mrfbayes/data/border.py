@@ -55,8 +55,7 @@ def common_schema(model: Model, parts: Iterable[object]) -> Schema | None:
     None where all values are states already. A part that cannot be read is left to the error of its own reading.
     """
     own: Schema | None = model.schema
-    together: list[Column] = []
-    first: Data | None = None
+    scanned: list[tuple[Data, list[Column]]] = []
     for part in parts:
         known = part.schema if isinstance(part, Statistics) else part._schema if isinstance(part, Data) else None
         if known is not None:
@@ -66,14 +65,34 @@ def common_schema(model: Model, parts: Iterable[object]) -> Schema | None:
         with suppress(InputError):
             data = as_data(part)
             columns = data._scan(match_columns(model, data._table.source, data._table.names, data._chosen))
-            first = first or data
-            together = [a.joined(b) for a, b in zip(together, columns, strict=True)] if together else columns
-    if own is not None or first is None:
+            scanned.append((data, columns))
+    if own is not None or not scanned:
         return own
-    with suppress(InputError):  # what is wrong is said of the part where it is
-        variables = first._fit(model, together)[0]
-        return None if is_plain(variables) else Schema(tuple(variables))
-    return None
+    try:
+        return _fit_together(model, scanned)
+    except InputError:
+        readable = [one for one in scanned if _is_readable(model, one)]
+    try:
+        return _fit_together(model, readable) if readable else None
+    except InputError as wrong:  # each can be read, but they contradict one another
+        raise InputError(f"the data sets, which are coded together: {wrong}") from None
+
+
+def _fit_together(model: Model, scanned: Iterable[tuple[Data, list[Column]]]) -> Schema | None:
+    """The coding of all columns of several data sets; None where all values are states already."""
+    (first, together), *others = scanned
+    for _, columns in others:
+        together = [a.joined(b) for a, b in zip(together, columns, strict=True)]
+    variables = first._fit(model, together)[0]
+    return None if is_plain(variables) else Schema(tuple(variables))
+
+
+def _is_readable(model: Model, one: tuple[Data, list[Column]]) -> bool:
+    try:
+        _fit_together(model, [one])
+    except InputError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)
