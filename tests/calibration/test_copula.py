@@ -47,4 +47,4 @@ def test_constants_are_those_of_normal_densities(coins):
 def test_quantiles_of_coins_without_eta_are_those_of_beta_distributions(probability, coins):
     chart = mb.graph([(0, 1), (1, 2), (2, 3)]).chart
     expected = stats.beta.ppf(probability, coins.a, coins.b)
-    np.testing.assert_allclose(Joint(chart, coins).quantile(probability), expected, rtol=1e-10)
+    np.testing.assert_allclose(chart.theta(Joint(chart, coins).quantile(probability)), expected, rtol=1e-10)

@@ -53,3 +53,11 @@ def test_missed_skewness_is_spoken_of_where_it_shows():
     assert not skewness_doubts(spread, spread**2 + 0.05 * spread**1.5)
     (text,) = skewness_doubts(spread, np.array([-1, 1]) * (spread**2 + np.array([0.5, 0.05]) * spread**1.5))
     assert "1 of 2 coins are less skewed than the posterior" in text
+
+
+def test_parameters_that_data_hardly_bound_are_spoken_of():
+    """Skewness 2.8 is that of the threshold of a constant column, 0.6 that of a column with one cell that differs."""
+    variance = np.array([9.0, 0.5])
+    assert not skewness_doubts(variance, 0.6 * variance**1.5)
+    (text,) = skewness_doubts(variance, np.array([-2.8, 0.6]) * variance**1.5)
+    assert "1 of 2 parameters are hardly bounded by the data (skewness 2.8)" in text

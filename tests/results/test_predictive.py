@@ -170,3 +170,12 @@ def test_a_p_value_is_twice_the_smaller_tail(observed, p_value):
     replicates = np.arange(1.0, 10.0)[:, None]
     table = predictive._table(mb.graph([(0, 1)]), ["edges"], np.full((1, 1), observed), replicates)
     assert table.loc["edges", "p_value"] == pytest.approx(p_value)
+
+
+def test_checks_are_made_at_draws_whose_theta_rounds_to_one():
+    model = mb.graph([("a", "b"), ("b", "c")], fields=True, coupling="both-one")
+    with pytest.warns(mb.MRFWarning, match="every column is constant"):
+        posterior = mb.sample(model, [[1, np.nan, 1], [1, 1, 1]], "exact", rng=1, progress=False)
+    assert (posterior.draws == 1).any()
+    found = mb.predictive_check(posterior, replicates=100, rng=1, progress=False)
+    assert found.table["p_value"].notna().all()

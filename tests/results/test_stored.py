@@ -1,6 +1,7 @@
 """Fields, data and prior as groups of a file: they come back as they were, and what cannot be is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mrfbayes as mb
@@ -86,3 +87,14 @@ def test_quantiles_in_closed_form_are_preferred_to_those_of_draws():
     assert _saved_quantile(at, values, draws, 1 - 0.05) == 0.9
     with pytest.warns(mb.MRFWarning, match="25 % quantiles"):
         assert _saved_quantile(at, values, draws, 0.25) == pytest.approx(0.25)
+
+
+def test_weighted_log_odds_past_the_digits_of_theta_come_back(tmp_path):
+    model = mb.graph([("a", "b"), ("b", "c")])
+    with pytest.warns(mb.MRFWarning):
+        live = mb.sample(model, [[1, 1, 1]], "exact", prior="logistic(0, 10)", rng=1, progress=False)
+    table = live.summary(scale="log-odds")
+    assert live._weighted.log_odds is not None
+    assert table["q95"].max() > 36.5  # where theta is 1 but for a few units of its last digit
+    live.save(tmp_path / "r.nc")
+    pd.testing.assert_frame_equal(mb.load(tmp_path / "r.nc").summary(scale="log-odds"), table, check_exact=True)

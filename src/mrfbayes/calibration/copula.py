@@ -34,20 +34,23 @@ class CopulaJoint(ABC):
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(n, p) independent draws of theta."""
+        return self.chart.theta(self.draw_log_odds(n, seed))
+
+    def draw_log_odds(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """The same draws as log-odds."""
         log_odds = np.empty((n, self.chart.n_parameters))
         draw_rows(self.view, kernel_state(seed, "calibrated"), log_odds)
-        return self.chart.theta(log_odds)
+        return log_odds
 
     def moments(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Mean and sd (p,) of theta; None where some block is a die."""
         return theta_moments(self.coins) if self.chart.all_coins else None
 
     def quantile(self, probability: float) -> np.ndarray:
-        """Quantiles (p,) of theta, where all blocks are coins."""
+        """Quantiles (p,) of the log-odds, where all blocks are coins."""
         from scipy.special import ndtri
 
-        w, _ = coin_quantiles(self.coins, np.array([float(ndtri(probability))]))
-        return np.asarray(self.chart.theta(w[:, 0]))
+        return np.asarray(coin_quantiles(self.coins, np.array([float(ndtri(probability))]))[0][:, 0])
 
 
 def coin_quantiles(coins: Coins, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

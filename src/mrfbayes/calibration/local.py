@@ -120,24 +120,32 @@ class LocalJoint:
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(n, p) independent draws of theta."""
+        drawn = self.draw_log_odds(n, seed)
+        for row in drawn:  # in place: there may be millions of parameters
+            with np.errstate(over="ignore"):
+                row[:] = 1.0 / (1.0 + np.exp(-row))
+        return drawn
+
+    def draw_log_odds(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """The same draws as log-odds."""
         state = kernel_state(seed, "local")
         scores = np.empty(self.regressions.residual.size)
-        theta = np.empty((n, scores.size))
-        for row in theta:
+        log_odds = np.empty((n, scores.size))
+        for row in log_odds:
             with np.errstate(over="ignore"):
                 draw_scores(*self.regressions.arrays, state, scores)
-                row[:] = 1.0 / (1.0 + np.exp(-self.expansion.quantiles(scores)))
-        return theta
+            row[:] = self.expansion.quantiles(scores)
+        return log_odds
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and sd (p,) of theta."""
         return self.expansion.theta_moments()
 
     def quantile(self, probability: float) -> np.ndarray:
-        """Quantiles (p,) of theta."""
+        """Quantiles (p,) of the log-odds."""
         from scipy.special import ndtri
 
-        return np.asarray(1.0 / (1.0 + np.exp(-self.expansion.quantiles(float(ndtri(probability))))))
+        return self.expansion.quantiles(float(ndtri(probability)))
 
 
 def calibrate_locally(

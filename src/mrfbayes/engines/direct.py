@@ -10,6 +10,7 @@ import numpy as np
 from mrfbayes.base.errors import SamplingError
 from mrfbayes.base.random_streams import child
 from mrfbayes.engines.base import Engine, EngineOutcome, Fields, Setup
+from mrfbayes.results.posterior import lacks_digits
 from mrfbayes.run.driver import ChainRun
 from mrfbayes.run.store import Checkpoint
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from mrfbayes.engines.settings import Plan, Settings
     from mrfbayes.methods.problem import Prepared
     from mrfbayes.model.field import Model
+
+CELLS_AT_ONCE = 2**22  # draws that are turned from log-odds to theta in one go
 
 
 class Direct(Engine):
@@ -42,7 +45,7 @@ class Direct(Engine):
 
     def run(self, setup: Setup, store: Checkpoint | None) -> ChainRun:
         """All draws at once."""
-        plan, draw = setup.plan, setup.prepared.draw
+        plan, draw = setup.plan, setup.prepared.draw_log_odds or setup.prepared.draw
         assert draw is not None
         started = time.perf_counter()
         size = max(plan.steps // plan.thin, 1)
@@ -57,10 +60,19 @@ class Direct(Engine):
 
     def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
         """Moments in closed form where the method has them."""
-        prepared, draws = setup.prepared, run.draws
+        prepared, draws, w = setup.prepared, run.draws, None
+        if prepared.draw_log_odds is not None:
+            chart = setup.problem.model.chart
+            if lacks_digits(draws):
+                draws, w = chart.theta(draws), draws
+            else:
+                rows = draws.reshape(-1, draws.shape[2])
+                for part in np.array_split(rows, 1 + rows.size // CELLS_AT_ONCE):  # in place: there may be many
+                    part[:] = chart.theta(part)
         mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
         fields: Fields = {
             "draws": draws,
+            "w": w,
             "log_likelihood": None,
             "mean": mean,
             "sd": sd,

@@ -14,6 +14,7 @@ from mrfbayes.methods.langevin.langevin import WARMUP, default_steps
 from mrfbayes.methods.langevin.moments import WalkJoint, doubts, walk_coins, walk_moments, walk_trust
 from mrfbayes.methods.langevin.walk import RECORDED_COUNTER, Walk
 from mrfbayes.results import diagnostics
+from mrfbayes.results.posterior import diagnosed
 from mrfbayes.run.driver import ChainRun
 from mrfbayes.run.pools import Workers
 from mrfbayes.run.workers import Chunk, State, WorkerTask
@@ -166,7 +167,7 @@ class Langevin(Engine):
 
     def convergence(self, fields: Fields) -> diagnostics.Convergence:
         """Of the parameters whose replicas differ most."""
-        return watched(fields["w"])
+        return watched(diagnosed(fields["draws"], fields["w"]))
 
     def record(self, plan: Plan) -> dict[str, object]:
         """With the start, which is the mode."""

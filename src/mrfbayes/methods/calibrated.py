@@ -104,6 +104,7 @@ def prepare(
     return Prepared(
         None,
         draw=found.joint.draw,
+        draw_log_odds=found.joint.draw_log_odds,
         moments=theta_moments,
         quantile=None if theta_moments is None else found.joint.quantile,
         sd_error=found.sd_error,

@@ -110,7 +110,11 @@ class FewParameters:
         return np.asarray(np.linalg.lstsq(_powers(self.y[near]) * scale[:, None], logs[near] * scale, rcond=None)[0])
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
-        """(n, p) draws of theta: normal proposals kept by their weights."""
+        """(n, p) draws of theta."""
+        return self.problem.model.chart.theta(self.draw_log_odds(n, seed))
+
+    def draw_log_odds(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n, p) draws of the log-odds: normal proposals kept by their weights."""
         random = generator(seed, "few parameters")
         widening = math.sqrt(1.5)
         y = widening * random.standard_normal((PROPOSALS_PER_DRAW * n, self.centre.size))
@@ -118,7 +122,7 @@ class FewParameters:
         logs = _powers(y) @ self._polynomial + 0.5 * ((y / widening) ** 2).sum(axis=1)
         weight = np.where(inside, np.exp(np.minimum(logs - logs[inside].max(), 0.0)), 0.0)
         chosen = random.choice(len(y), n, p=weight / weight.sum())
-        return np.asarray(self.problem.model.chart.theta(self.centre + y[chosen] @ self.factor.T))
+        return np.asarray(self.centre + y[chosen] @ self.factor.T)
 
 
 def _powers(y: np.ndarray) -> np.ndarray:
@@ -164,6 +168,7 @@ def prepare_few_parameters(problem: Problem) -> Prepared | None:
     return Prepared(
         None,
         draw=whole.draw,
+        draw_log_odds=whole.draw_log_odds,
         moments=(mean, sd),
         sd_error=error[1],
         unused=dict.fromkeys(("variance", "particles"), "few parameters are learned by quadrature"),
@@ -265,14 +270,18 @@ class OneCoupling:
         return mean, math.sqrt(float(self.density @ (values - mean) ** 2))
 
     def quantile(self, probability: float | np.ndarray) -> np.ndarray:
-        """Quantiles of theta."""
+        """Quantiles of the log-odds."""
         ends = np.concatenate([[0.0], np.cumsum(self.density)])
         half = (self.w[1] - self.w[0]) / 2
         w = np.interp(probability, ends, np.concatenate([self.w - half, [self.w[-1] + half]]))
-        return np.asarray(1 / (1 + np.exp(-np.atleast_1d(w))))
+        return np.atleast_1d(w)
 
     def draw(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
         """(n, 1) independent draws of theta."""
+        return np.asarray(1 / (1 + np.exp(-self.draw_log_odds(n, seed))))
+
+    def draw_log_odds(self, n: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """(n, 1) independent draws of the log-odds."""
         return self.quantile(generator(seed, "one coupling").random(n))[:, None]
 
 
@@ -324,6 +333,7 @@ def prepare_one_coupling(problem: Problem) -> Prepared | None:
         None,
         is_exact=curve.is_exact,
         draw=posterior.draw,
+        draw_log_odds=posterior.draw_log_odds,
         moments=(np.array([mean]), np.array([sd])),
         quantile=posterior.quantile,
         sd_error=sd_error,

@@ -47,6 +47,7 @@ class Prepared:
     is_ratio : whether it fulfils ``log_ratio`` rather than ``log_likelihood``
     carry : makes the view's changing arrays for one chain from its seed and its start, or None
     draw : makes independent draws ``(n, seed) -> (n, p)`` of theta, where the method can do without a chain
+    draw_log_odds : makes the same draws as log-odds, which keep what theta rounds away, where the method has them
     induced : the coins and their copula, where the likelihood is made of them, or None
     gradient : as in `Smooth`, where the likelihood has derivatives, or None; a function where there is no view
     smooth : makes what Hamiltonian Monte Carlo needs, where the likelihood has derivatives, or None
@@ -54,7 +55,7 @@ class Prepared:
         only the proposal's shape is learned, and its scale is that which suits a normal target
     walk : makes the replicas of a method that walks by itself ``(chains, warmup, thin) -> Walk``, or None
     moments : mean and sd (p,) of theta where they are known without draws, or None
-    quantile : makes the quantiles (p,) of theta at a probability where they are known without draws, or None
+    quantile : makes the quantiles (p,) of the log-odds at a probability where they are known without draws, or None
     sd_error : relative Monte-Carlo standard error (p,) of the sds where they come from particles, or None
     accuracy : what bounds the error of a calibration from particles, or None
     uses_threads : whether the preparation ran in as many threads as ``workers`` says
@@ -69,6 +70,7 @@ class Prepared:
     is_ratio: bool = False
     carry: Callable[[np.random.SeedSequence, np.ndarray], dict[str, np.ndarray]] | None = None
     draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
+    draw_log_odds: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
     induced: Induced | None = None
     gradient: View | Callable[[np.ndarray], tuple[float, np.ndarray]] | None = None
     smooth: Callable[[], Smooth] | None = None

@@ -149,6 +149,21 @@ def simulate(
     if full_output and labels:
         raise InputError("labels = True and full_output = True: choose one.")
     w = model.chart.log_odds(model.theta(theta))
+    done = simulate_w(model, w, n, sampler=sampler, rng=rng, sweeps=sweeps, progress=progress)
+    return done if full_output else _labelled(model, done.x) if labels else done.x
+
+
+def simulate_w(
+    model: Model,
+    w: np.ndarray,
+    n: int,
+    *,
+    sampler: str = "auto",
+    rng: Seed | None = None,
+    sweeps: int | None = None,
+    progress: bool = True,
+) -> Simulation:
+    """As `simulate`, at log-odds ``w`` (p,), which may lie where theta rounds to 0 or 1."""
     n = whole("n", n)
     require_memory(
         2 * n * model.n_nodes, f"{n:,} observations of {model.n_nodes:,} nodes", "simulate fewer, in several parts"
@@ -176,7 +191,7 @@ def simulate(
         sweeps = sweeps or (GIBBS_SWEEPS if sampler == "gibbs" else CLUSTER_SWEEPS)
         view = particle_view(model, model.lowering.potentials(w)) if sampler == "gibbs" else _cluster_view(model, w)
         done = Simulation(_chains(model, view, n, sweeps, seed, progress), sampler, reason, sweeps, False)
-    return done if full_output else _labelled(model, done.x) if labels else done.x
+    return done
 
 
 def _labelled(model: Model, x: np.ndarray) -> pd.DataFrame:

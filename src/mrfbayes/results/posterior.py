@@ -25,6 +25,7 @@ from mrfbayes.results.predict import WithPrediction
 from mrfbayes.results.predictability import WithPredictability
 from mrfbayes.results.predictive import ObservedAverages, observe
 from mrfbayes.results.stored import Group, more_groups, restore
+from mrfbayes.targets.corrected import MOST_THETA_DIGITS
 from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from mrfbayes.methods.problem import Problem
     from mrfbayes.targets.corrected import WeightedProposals
 
-MOST_EXACT_LOG_ODDS = 30.0  # beyond it theta lacks digits, and a file keeps the log-odds as well
 MANY = 500  # parameters past which independent draws are not examined for convergence
 NOTEBOOK_ROWS = 12  # rows of the table in a notebook
 STREAM_BYTES = 2**24  # of draws that are made at once
@@ -73,7 +73,7 @@ class Posterior(WithCovariates, WithCentrality, WithPredictability, WithPredicti
     sd_error : (p,) ndarray or None
         Relative Monte-Carlo standard error of the sds, if they come from particles.
     w : ndarray or None
-        Shape (chains, draws, p). Log-odds of the draws if chains moved in them, also where theta rounds to 0 or 1;
+        Shape (chains, draws, p). Log-odds of the draws if the engine kept them, also where theta rounds to 0 or 1;
         ``log_odds`` always has them.
 
     See Also
@@ -114,8 +114,8 @@ class Posterior(WithCovariates, WithCentrality, WithPredictability, WithPredicti
     acceptance: np.ndarray | None = None
     sd_error: np.ndarray | None = None
     w: np.ndarray | None = None
-    # For what is computed later: model, data and prior; (n, seed) -> draws (n, p); probability -> (p,); independent
-    # draws with weights, of which quantiles and densities are made, where the engine has them.
+    # For what is computed later: model, data and prior; (n, seed) -> theta (n, p); probability -> log-odds (p,);
+    # independent draws with weights, of which quantiles and densities are made, where the engine has them.
     _problem: Problem | None = None
     _draw: Callable[[int, np.random.SeedSequence], np.ndarray] | None = None
     _quantile: Callable[[float], np.ndarray] | None = None
@@ -238,10 +238,10 @@ class Posterior(WithCovariates, WithCentrality, WithPredictability, WithPredicti
         low, high = interval_ends(ci_prob)
         in_theta = rows.scale == "theta"
         values = self._values(rows)
-        if self._weighted is not None and rows.is_monotone and not in_theta:
-            ends = np.stack([self._weighted.log_odds_quantile(low), self._weighted.log_odds_quantile(high)])
+        if self._weighted is not None and in_theta:
+            ends = np.stack([self._weighted.theta_quantile(low), self._weighted.theta_quantile(high)])
         elif self._quantile is not None and rows.is_monotone:  # in closed form, whatever the number of draws
-            ends = rows.values(np.stack([self._quantile(low), self._quantile(high)]))
+            ends = rows.of_log_odds(np.stack([self._quantile(low), self._quantile(high)]))
         else:
             ends = np.quantile(values, [low, high], axis=(0, 1))
         mean, sd = self.mean, self.sd
@@ -370,4 +370,9 @@ class Posterior(WithCovariates, WithCentrality, WithPredictability, WithPredicti
 
 def diagnosed(draws: np.ndarray, w: np.ndarray | None) -> np.ndarray:
     """The draws that convergence is judged by: theta, or w where theta lacks digits."""
-    return draws if w is None or np.abs(w).max(initial=0.0) <= MOST_EXACT_LOG_ODDS else w
+    return w if w is not None and lacks_digits(w) else draws
+
+
+def lacks_digits(w: np.ndarray) -> bool:
+    """Whether theta lacks digits somewhere among these log-odds."""
+    return bool(max(w.max(initial=0.0), -w.min(initial=0.0)) > MOST_THETA_DIGITS)

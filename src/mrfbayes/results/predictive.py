@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import require_memory, whole
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.errors import InputError, MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.base.types import DataLike
@@ -24,7 +25,7 @@ from mrfbayes.model.field import Model
 from mrfbayes.model.scales import coupling_of
 from mrfbayes.particles.dense import cell_layout, make_ensemble
 from mrfbayes.particles.ensembles import make_chains
-from mrfbayes.particles.simulate import choose_sampler, simulate
+from mrfbayes.particles.simulate import choose_sampler, simulate_w
 from mrfbayes.results.imputation import completion_of
 
 if TYPE_CHECKING:
@@ -134,15 +135,15 @@ def predictive_check(
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
     completion = completion_of(posterior, data, "predictive_check", is_own=True)
-    flat = posterior.draws.reshape(-1, model.n_parameters)
+    flat = posterior.log_odds.reshape(-1, model.n_parameters)
     n_bytes = 8 * replicates * (model.n_parameters + MOST_PAIRS + SCORE_CLASSES)
     require_memory(n_bytes, f"the statistics of {replicates:,} replicates", "ask for fewer replicates=")
     chosen = generator(seed, "draws").choice(len(flat), size=replicates, replace=len(flat) < replicates)
     if completion is None:
         observed = _observed(posterior, data)
     else:
-        first = completion.at(model.chart.log_odds(flat[chosen[0]]), child(seed, "completed", 0))
-        observed = observe(model, count_states(model, first, completion.weights))
+        first = completion.at(flat[chosen[0]], child(seed, "completed", 0))
+        observed = observe(model, _counts(model, first, completion.weights))
     pairs = unfitted_pairs(model, observed.n_rows if observed.pairs.size else 0)
     n = max(1, round(observed.n))
     n_rows = min(n, observed.n_rows)  # of large data only a random part of the rows is kept
@@ -152,13 +153,20 @@ def predictive_check(
         for k, y in enumerate(_replicates(model, flat[chosen], n, seed)):
             budget().check("predictive check")
             agreement, sums = unfitted(model, y[:n_rows], even, pairs, observed.n_rows)
-            parts = (count_states(model, y).mean, agreement, sums[: observed.sums.size])
+            parts = (_counts(model, y).mean, agreement, sums[: observed.sums.size])
             values[k] = np.concatenate(parts)
             if completion is not None and k:
-                full = completion.at(model.chart.log_odds(flat[chosen[k]]), child(seed, "completed", k))
-                at[k] = observe(model, count_states(model, full, completion.weights)).flat
+                full = completion.at(flat[chosen[k]], child(seed, "completed", k))
+                at[k] = observe(model, _counts(model, full, completion.weights)).flat
             bar.update(k + 1)
     return PredictiveCheck(_table(model, statistic_names(model, observed), at, values), values)
+
+
+def _counts(model: Model, states: np.ndarray, weights: np.ndarray | None = None) -> Statistics:
+    """Counts of a data set that was drawn: what it lacks is no news to the user."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MRFWarning)
+        return count_states(model, states, weights)
 
 
 def affordable_replicates(model: Model, n: float) -> int:
@@ -183,27 +191,28 @@ def _observed(posterior: Posterior, data: object) -> ObservedAverages:
     return observe(model, statistics)
 
 
-def _replicates(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """A data set (n, d) for each row of ``theta``: independent and exact where that is quick, else by chains."""
-    is_quick = predicted_seconds(model, "sample", n) * len(theta) < EXACT_SECONDS
-    if is_quick or choose_sampler(model, model.chart.log_odds(theta[0]), n)[0] == "swendsen-wang":
-        return _simulated(model, theta, n, seed)
-    return (_simulated_densely if is_dense(model) else _simulated_in_turn)(model, theta, n, seed)
+def _replicates(model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``log_odds``: independent and exact where that is quick, else by chains."""
+    is_quick = predicted_seconds(model, "sample", n) * len(log_odds) < EXACT_SECONDS
+    if is_quick or choose_sampler(model, log_odds[0], n)[0] == "swendsen-wang":
+        return _simulated(model, log_odds, n, seed)
+    return (_simulated_densely if is_dense(model) else _simulated_in_turn)(model, log_odds, n, seed)
 
 
-def _simulated(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """A data set (n, d) for each row of ``theta``, each from the beginning."""
-    for k, one in enumerate(theta):
-        yield simulate(model, one, n, rng=child(seed, "replicate", k), progress=False)
+def _simulated(model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``log_odds``, each from the beginning."""
+    for k, w in enumerate(log_odds):
+        yield simulate_w(model, w, n, rng=child(seed, "replicate", k), progress=False).x
 
 
-def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """A data set (n, d) for each row of ``theta``, by Gibbs chains that go on from where the last data set left them.
+def _simulated_in_turn(
+    model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence
+) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``log_odds``, by Gibbs chains that go on from where the last one left them.
 
     Draws of a posterior are near each other, so that few sweeps take the chains from one law to the next; random starts
     would take as many as the first data set.
     """
-    log_odds = model.chart.log_odds(theta)
     chains = make_chains(model, n, kernel_state(seed, "replicates"))
     chains.start_at_random(generator(seed, "start"))
     chains.sweep(log_odds.mean(axis=0), FIRST_SWEEPS)
@@ -212,15 +221,17 @@ def _simulated_in_turn(model: Model, theta: np.ndarray, n: int, seed: np.random.
         yield chains.rows()
 
 
-def _simulated_densely(model: Model, theta: np.ndarray, n: int, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
-    """A data set (n, d) for each row of ``theta`` on a dense field, by chains that go on from the last data set."""
+def _simulated_densely(
+    model: Model, log_odds: np.ndarray, n: int, seed: np.random.SeedSequence
+) -> Iterator[np.ndarray]:
+    """A data set (n, d) for each row of ``log_odds`` on a dense field, by chains that go on from the last data set."""
     layout = cell_layout(model)
     even = 1.0 / np.repeat(layout.states, layout.states - 1)
     chains = make_ensemble(layout, even, 1, n, kernel_state(seed, "chains"))
     start = generator(seed, "start").integers(layout.states, size=(chains.n_chains, model.n_nodes))
     chains.start(start.astype(np.uint8))
-    for k, one in enumerate(theta):
-        chains.set_parameters(layout.forward @ model.chart.log_odds(one))
+    for k, w in enumerate(log_odds):
+        chains.set_parameters(layout.forward @ w)
         chains.sweep(REPLICA_SWEEPS if k else FIRST_SWEEPS)
         yield chains.rows()[:n]
 

@@ -226,18 +226,20 @@ def more_groups(posterior: Posterior) -> dict[str, xr.Dataset]:
         groups["predictability"] = xr.Dataset(columns, attrs=dict(table.attrs))
     if weighted is not None:
         draws = {"theta": (("proposal", "parameter"), weighted.theta), "weight": (("proposal",), weighted.weights)}
+        if weighted.log_odds is not None:
+            draws["log_odds"] = (("proposal", "parameter"), weighted.log_odds)
         groups["weighted"] = xr.Dataset(draws)
     elif posterior._quantile is not None:
         intervals = INTERVALS if posterior.model.n_parameters <= MANY_NAMES else (0.9,)
         at = [level for interval in intervals for level in ((1 - interval) / 2, (1 + interval) / 2)]
         values = np.stack([posterior._quantile(level) for level in at])
-        levels = {"probability": (("level",), np.array(at)), "theta": (("level", "parameter"), values)}
+        levels = {"probability": (("level",), np.array(at)), "log_odds": (("level", "parameter"), values)}
         groups["quantiles"] = xr.Dataset(levels)
     return groups
 
 
 def _saved_quantile(at: np.ndarray, values: np.ndarray, draws: np.ndarray, probability: float) -> np.ndarray:
-    """Quantiles (p,) of theta: those in closed form when the result was saved, else those of its draws."""
+    """Quantiles (p,) of the log-odds: those in closed form when the result was saved, else those of its draws."""
     near = np.flatnonzero(np.abs(at - probability) < 1e-9)
     if near.size:
         return np.asarray(values[near[0]])
@@ -261,12 +263,17 @@ def restore(values: StoredFields, groups: Mapping[str, Group]) -> dict[str, obje
         weights = groups["weighted"].numbers("weight", None)
         theta = groups["weighted"].numbers("theta", weights.size, model.n_parameters)
         require((weights >= 0).all() and ((theta >= 0) & (theta <= 1)).all(), "weighted draws")
-        values["_weighted"] = weighted = WeightedProposals.of(weights, theta)
+        w = None
+        if "log_odds" in groups["weighted"].arrays:
+            w = groups["weighted"].numbers("log_odds", weights.size, model.n_parameters)
+        values["_weighted"] = weighted = WeightedProposals.of(weights, theta, w)
         values["_quantile"] = weighted.quantile
     if "quantiles" in groups:
         at = groups["quantiles"].numbers("probability", None)
-        table = groups["quantiles"].numbers("theta", at.size, model.n_parameters)
-        values["_quantile"] = partial(_saved_quantile, at, table, values["draws"])
+        table = groups["quantiles"].numbers("log_odds", at.size, model.n_parameters)
+        w = values.get("w")
+        draws = model.chart.log_odds(values["draws"]) if w is None else w
+        values["_quantile"] = partial(_saved_quantile, at, table, draws)
     if "edges" in groups:
         columns = {name: groups["edges"].numbers(name, edge_blocks(model).size) for name in EVIDENCE}
         computed["_edge_evidence"] = EdgeEvidence(**columns, source=groups["edges"].text("source"))

@@ -14,7 +14,7 @@ from mrfbayes.data.coding import MISSING_CODE, state_labels
 from mrfbayes.data.data import Data
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
-from mrfbayes.particles.simulate import simulate
+from mrfbayes.particles.simulate import simulate_w
 from mrfbayes.results.predictability import conditional_log_probabilities, evenly, row_scores, score_kind
 from mrfbayes.sampling.sample import sample
 
@@ -208,12 +208,12 @@ class MarkovField(DensityMixin, BaseEstimator):
         check_is_fitted(self)
         n = whole("n_samples", n_samples)
         source = check_random_state(self.random_state if random_state is None else random_state)
-        theta = self.posterior_.draws.reshape(-1, self.model_.n_parameters)
-        theta = theta[source.randint(len(theta), size=min(n, DRAWS_OF_SAMPLE))]
-        sizes = np.bincount(np.arange(n) % len(theta))
+        log_odds = self.posterior_.log_odds.reshape(-1, self.model_.n_parameters)
+        log_odds = log_odds[source.randint(len(log_odds), size=min(n, DRAWS_OF_SAMPLE))]
+        sizes = np.bincount(np.arange(n) % len(log_odds))
         parts = [
-            simulate(self.model_, one, int(size), rng=int(source.randint(2**31 - 1)), progress=False)
-            for one, size in zip(theta, sizes, strict=True)
+            simulate_w(self.model_, w, int(size), rng=int(source.randint(2**31 - 1)), progress=False).x
+            for w, size in zip(log_odds, sizes, strict=True)
         ]
         rows = np.concatenate(parts)
         source.shuffle(rows)

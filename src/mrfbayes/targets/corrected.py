@@ -134,9 +134,9 @@ class WeightedProposals:
     make: Callable[[], tuple[np.ndarray, np.ndarray | None]]
 
     @classmethod
-    def of(cls, weights: np.ndarray, theta: np.ndarray) -> WeightedProposals:
+    def of(cls, weights: np.ndarray, theta: np.ndarray, log_odds: np.ndarray | None = None) -> WeightedProposals:
         """Draws that are at hand."""
-        return cls(weights, partial(_only_theta, theta))
+        return cls(weights, partial(_known, theta, log_odds))
 
     @property
     def theta(self) -> np.ndarray:
@@ -153,15 +153,15 @@ class WeightedProposals:
         return self.make()
 
     def quantile(self, probability: float) -> np.ndarray:
+        """Quantiles (p,) of the log-odds, for fields of coins."""
+        if self.log_odds is not None:
+            return weighted_quantile(*self._log_odds_ranks, probability)
+        theta = self.theta_quantile(probability)
+        return np.asarray(np.log(theta) - np.log1p(-theta))
+
+    def theta_quantile(self, probability: float) -> np.ndarray:
         """Quantiles (p,) of theta."""
         return weighted_quantile(*self._ranks, probability)
-
-    def log_odds_quantile(self, probability: float) -> np.ndarray:
-        """Quantiles (p,) of w, for fields of coins."""
-        if self.log_odds is None:
-            theta = self.quantile(probability)
-            return np.asarray(np.log(theta) - np.log1p(-theta))
-        return weighted_quantile(*self._log_odds_ranks, probability)
 
     @cached_property
     def _ranks(self) -> tuple[np.ndarray, np.ndarray]:
@@ -173,8 +173,8 @@ class WeightedProposals:
         return weighted_ranks(self.log_odds, self.weights)
 
 
-def _only_theta(theta: np.ndarray) -> tuple[np.ndarray, None]:
-    return theta, None
+def _known(theta: np.ndarray, log_odds: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    return theta, log_odds
 
 
 def weighted_proposals(
