@@ -71,6 +71,30 @@ def test_columns_are_chosen_for_every_kind_of_model(folder):
         made(options(folder / "wave1.csv", graph=folder / "other.csv"))
 
 
+@pytest.mark.parametrize(
+    "text, unknown",
+    [("from,to\nQ1,Q2\n", "Q1"), ("5,6\n", "5"), ("2,4\n", "4"), ("w,x\nx,y\ny,z\nz,v\n", "w"), ("q1,z\n", "z")],
+)
+def test_a_graph_whose_names_are_no_columns_is_refused(folder, text, unknown):
+    (folder / "other.csv").write_text(text)
+    for chosen in ({}, {"drop": ["mood"]}):
+        with pytest.raises(mb.InputError, match=rf"has no column '{unknown}', which is a node; it has 'q1', 'q2'"):
+            made(options(folder / "wave1.csv", graph=folder / "other.csv", **chosen))
+
+
+def test_a_graph_of_numbers_joins_the_columns_of_these_numbers(folder):
+    (folder / "numbers.csv").write_text("0,2\n2,3\n")
+    data, model = made(options(folder / "wave1.csv", graph=folder / "numbers.csv"))
+    assert (model.blocks[:2], data.column_names) == (("q1--q3", "q3--mood"), ("q1", "q3", "mood"))
+    _, model = made(options(folder / "wave1.csv", graph=folder / "numbers.csv", drop=["q1"]))
+    assert (model.blocks[0], model.n_edges, model.nodes) == ("q3--mood", 1, ("q2", "q3", "mood"))
+
+
+def test_edges_to_columns_that_are_left_out_are_named(folder, capsys):
+    made(options(folder / "wave1.csv", graph=folder / "edges.csv", drop=["q1"]))
+    assert "1 of its 3 edges are left out with 'q1'" in " ".join(capsys.readouterr().err.split())
+
+
 def test_states_are_given_by_column(folder):
     given = options(folder / "wave1.csv", states=["3", "mood=5"], coupling="table")
     assert made(given)[1].states.tolist() == [3, 3, 3, 5]

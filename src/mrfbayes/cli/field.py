@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import ThetaLike
+from mrfbayes.cli import show
 from mrfbayes.cli.options import DataOptions, FieldOptions
+from mrfbayes.data.values import listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +47,21 @@ def read_graph(options: FieldOptions) -> tuple[tuple[str, ...], list[tuple[str, 
     return whole.nodes, [(whole.nodes[u], whole.nodes[v]) for u, v in whole.edges.tolist()]
 
 
+def read_graph_of(options: FieldOptions, data: Data) -> tuple[list[str], list[tuple[str, str]]]:
+    """As `read_graph`, with the names of columns of the data: those in the file, or numbers of columns from 0."""
+    nodes, edges = read_graph(options)
+    known = data._table.names
+    column = {node: node for node in nodes if node in set(known)}
+    if not column and all(re.fullmatch("[0-9]{1,9}", node) for node in nodes):
+        column = {node: known[int(node)] for node in nodes if int(node) < len(known)}
+    if unknown := [node for node in nodes if node not in column]:
+        raise InputError(
+            f"--graph {options.graph}: {data.where} has no column {unknown[0]!r}, which is a node; it has "
+            f"{listed(known)}. Write names as they are there, or the numbers of columns, counted from 0."
+        )
+    return [column[node] for node in nodes], [(column[u], column[v]) for u, v in edges]
+
+
 def data_field(options: DataOptions, data: Data) -> Model:
     """The model of commands with data: `Model.from_data`, or what the options ask for in its place."""
     from mrfbayes.fitting.fit import image_model
@@ -62,13 +80,15 @@ def data_field(options: DataOptions, data: Data) -> Model:
     how: dict[str, Any] = {"fields": options.fields is not False, "tied": _tie(options) is True}
     edges = None
     if options.graph is not None:
-        nodes, edges = read_graph(options)
+        nodes, given = read_graph_of(options, data)
         inside = set(data.column_names)
-        if not inside & set(nodes):  # numbers of columns, in their order
-            names = dict(zip(nodes, data.column_names, strict=False))
-            edges = [(names[u], names[v]) for u, v in edges]
-        if options.columns or options.drop:
-            edges = [(u, v) for u, v in edges if u in inside and v in inside]
+        edges = [(u, v) for u, v in given if u in inside and v in inside]
+        if len(edges) < len(given):
+            out = listed([node for node in nodes if node not in inside])
+            left = (
+                f"--graph {options.graph}: {len(given) - len(edges)} of its {len(given)} edges are left out with {out}"
+            )
+            show.messages([], [left], to_stderr=True)
     if common is None and not by_name:
         return Model.from_data(data, edges, cast("Any", options.coupling or "auto"), **how)
     sizes = {v.name: v.n_states if common is None else common for v in data.schema}
@@ -90,12 +110,7 @@ def read_data(options: DataOptions, group: str | None = None) -> Data:
 
     data = options.read(group)
     if options.graph is not None and not (options.columns or options.drop):
-        nodes, _ = read_graph(options)
-        absent = [node for node in nodes if node not in set(data.column_names)]
-        if absent and len(absent) < len(nodes):
-            raise InputError(f"--graph {options.graph}: {data.where} has no column {absent[0]!r}, which is a node.")
-        if not absent:
-            data = replace(options, columns=list(nodes)).read(group)
+        data = replace(options, columns=read_graph_of(options, data)[0]).read(group)
     if options.grid and not data.is_named and data.image_shape is None:
         rows, columns = grid_size(options.grid)
         if len(data.column_names) == columns != rows * columns and data.n_rows == rows:
