@@ -15,6 +15,7 @@ from numba.core import config
 
 import mrfbayes
 from mrfbayes.kernels.base import compiled
+from mrfbayes.kernels.base.linear import cholesky
 
 SCRIPT = """
 import sys, time
@@ -174,3 +175,21 @@ def test_a_cache_that_is_read_only_is_read(tmp_path, stored, monkeypatch):
     monkeypatch.setattr(compiled.StoredCode, "_open_for_write", full_disk)
     monkeypatch.setattr(compiled, "try_lock", lambda path: io.BytesIO())
     assert run_from(tmp_path) == (7, True)
+
+
+@pytest.mark.parametrize("ending", [numba.TypingError, KeyboardInterrupt])
+def test_no_lock_is_left_by_a_compilation_that_fails_or_is_interrupted(ending, monkeypatch):
+    taken = []
+    take = compiled.SharedCache._take
+
+    def watched(self, signature):
+        take(self, signature)
+        taken.append((self, signature, signature in self._held))
+        if ending is KeyboardInterrupt:
+            raise ending
+
+    monkeypatch.setattr(compiled.SharedCache, "_take", watched)
+    with pytest.raises(ending):
+        cholesky("x", 1, 0.0, "y")  # no such types
+    assert taken[0][2]
+    assert not any(signature in cache._held for cache, signature, _ in taken)

@@ -12,6 +12,7 @@ import hashlib
 import io
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -118,6 +119,17 @@ class SharedCache(FunctionCache):
         self._held: dict[str, IO[bytes]] = {}
         self.enable()
 
+    def releasing(self, compile_one: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """``compile_one`` without a lock left behind where it fails or is interrupted: others would wait for it."""
+
+        def run(signature: Any) -> Any:
+            try:
+                return compile_one(signature)
+            finally:
+                self._release(str(signature))
+
+        return run
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled code, or None: then the caller is the one who compiles it."""
         code = self._load(sig, target_context)
@@ -147,7 +159,7 @@ class SharedCache(FunctionCache):
             self._release(str(sig))
 
     def _take(self, signature: str) -> None:
-        if signature in self._held:  # a compilation that failed before
+        if signature in self._held:  # the same compilation, further out
             return
         folder = Path(self.cache_path)
         with suppress(OSError):

@@ -167,7 +167,9 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
     directory = _cache_directory(function)
     if directory is not None:
-        dispatcher._cache = SharedCache(function, directory)  # what ``enable_caching`` does, with our own cache
+        cache = SharedCache(function, directory)
+        dispatcher._cache = cache  # what ``enable_caching`` does, with our own cache
+        dispatcher.compile = cache.releasing(dispatcher.compile)
     return dispatcher
 
 
