@@ -42,3 +42,30 @@ def test_what_is_not_known_is_refused(posterior):
         make_posterior(draws=5).effects()
     with pytest.raises(mb.InputError, match="needs the data"):
         posterior.explained()
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+@pytest.mark.parametrize("levels", [2, 5])
+def test_rows_with_missing_cells_explain_nothing(levels):
+    rng = np.random.default_rng(2)
+    n = 200
+    a = rng.integers(0, levels, n)
+    b = np.where(rng.random(n) < 0.6, a, rng.integers(0, levels, n)).astype(float)
+    b[rng.random(n) < 0.3] = np.nan
+    columns = {"a": a, "b": b, "c": rng.integers(0, levels, n), "g": np.repeat([1, 2, 3, 4], 50)}
+    data = mb.Data(columns, covariates=["g"])
+    model = mb.Model.from_data(data, covariates="thresholds")
+    whole = {name: column[~np.isnan(b)] for name, column in columns.items()}
+    tables = [
+        mb.sample(model, each, "exact", draws=10, chains=2, warmup=10, rng=1, progress=False).explained()
+        for each in (data, mb.Data(whole, covariates=["g"], schema=data.schema))
+    ]
+    np.testing.assert_allclose(*tables, rtol=1e-4, atol=1e-5)
+    assert f"from the {np.isfinite(b).sum()} of 200 rows without missing cells" in tables[0].attrs["source"]
+    assert "missing" not in tables[1].attrs["source"]
+    if levels == 2:
+        assert tables[0].loc["a--b", "with"] > 4 * tables[0].loc["a--b", "with_se"]
+    none = mb.Data(columns | {"c": np.where(np.isnan(b), columns["c"], np.nan)}, covariates=["g"], schema=data.schema)
+    post = mb.sample(model, none, "exact", draws=10, chains=2, warmup=10, rng=1, progress=False)
+    with pytest.raises(mb.InputError, match="these data have none"):
+        post.explained()

@@ -9,6 +9,7 @@ import numpy as np
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.border import CovariateStatistics
+from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.methods.covariates import PseudoRows, statistics_of, stretched
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.results import diagnostics
@@ -107,11 +108,12 @@ class WithCovariates:
             The coupling ``without`` and ``with`` the covariates in the model (maxima of the pseudolikelihood, with
             standard errors), and ``explained``, the share by which it shrinks, where it is above two standard errors.
             Where couplings are moderated, ``moderated_sd`` is the sd over the rows that the covariates cause.
+            Rows with missing cells, of which there is no pseudolikelihood, are left out of the couplings.
 
         Raises
         ------
         InputError
-            If the result was loaded, so that it has no data.
+            If the result was loaded, so that it has no data, or no row is complete.
         """
         import pandas as pd
 
@@ -121,7 +123,12 @@ class WithCovariates:
         statistics = statistics_of(problem)
         p = model.field.n_parameters
         edges = np.flatnonzero(np.isin(model.field.chart.block_of, edge_blocks(model)))
-        rows = PseudoRows.of_data(statistics)
+        whole = (statistics.states != MISSING_CODE).all(axis=1)
+        if not whole.any():
+            raise InputError("what covariates explain needs rows without missing cells, and these data have none.")
+        parts = {name: getattr(statistics, name)[whole] for name in ("states", "weight", "group")}
+        complete = replace(statistics, **parts)
+        problem, rows = replace(problem, statistics=complete), PseudoRows.of_data(complete)
         without = replace(rows, matrix=rows.matrix[:, :p].tocsr())
         columns = {}
         for name, part, of in (("without", without, model.field), ("with", rows, model)):
@@ -137,5 +144,8 @@ class WithCovariates:
             columns["moderated_sd"] = np.sqrt(weight @ (each - weight @ each / weight.sum()) ** 2 / weight.sum())
         names = [model.field.parameters[j] for j in edges.tolist()]
         table = pd.DataFrame(columns, index=pd.Index(names, name="edge"))
-        table.attrs |= {"scale": "log-odds", "source": "maxima of the pseudolikelihood, sandwich standard errors"}
+        source = "maxima of the pseudolikelihood, sandwich standard errors"
+        if not whole.all():
+            source += f", from the {whole.sum():,} of {whole.size:,} rows without missing cells"
+        table.attrs |= {"scale": "log-odds", "source": source}
         return table
