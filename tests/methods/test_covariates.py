@@ -180,11 +180,14 @@ def test_an_offset_is_added_to_the_log_odds():
 
 
 @pytest.mark.filterwarnings("ignore:2 rows have missing cells:mrfbayes.MRFWarning")
-def test_missing_cells_are_summed_over():
-    rows, age, _, _ = simulated(40, seed=6, levels=[20, 30])
+@pytest.mark.parametrize("levels", [[20, 30], None])  # None: every row has an age of its own, and lacks some variable
+def test_missing_cells_are_summed_over(levels):
+    rows, age, z, _ = simulated(40, seed=6, levels=levels)
+    z = z if levels is None else z / 10
     full = rows.astype(float)
     full[0, 1] = full[3, 2] = full[3, 0] = np.nan
-    data = mb.Data(table(full, age=age), covariates=["age"])
+    full[4] = 1 - full[4]  # of no weight
+    data = mb.Data(table(full, age=age), covariates=["age"], weights=np.arange(40) != 4)
     model = mb.Model.from_data(data, covariates="thresholds")
     target = mb.target(model, data, prior="uniform")
     rng = np.random.default_rng(0)
@@ -193,13 +196,22 @@ def test_missing_cells_are_summed_over():
     def likelihood(w):
         coupling, threshold, slope = np.split(w, [len(PAIRS), len(PAIRS) + D])
         total = np.sum(w - 2 * np.logaddexp(0, w))
-        for x, value in zip(full, (age - 25) / 10, strict=True):
+        for x, value in zip(np.delete(full, 4, 0), np.delete(z, 4), strict=True):
             logs = log_weights(coupling, threshold + slope * value)
             fits = ((x == STATES) | np.isnan(x)).all(axis=1)
             total += np.logaddexp.reduce(logs[fits]) - np.logaddexp.reduce(logs)
         return total
 
     assert target.log_density(w) - target.log_density(v) == pytest.approx(likelihood(w) - likelihood(v), abs=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:3 rows have missing cells:mrfbayes.MRFWarning")
+def test_a_variable_without_any_observed_cell_is_refused():
+    rows, age, _, _ = simulated(3, seed=6)
+    full = np.where(np.arange(D) == 1, np.nan, rows)
+    model = mb.Model.from_data(mb.Data(table(rows, age=age), covariates=["age"]), covariates="thresholds")
+    with pytest.raises(mb.InputError, match="1 variable has no observed cell .*'q1'"):
+        mb.target(model, mb.Data(table(full, age=age), covariates=["age"]))
 
 
 def test_nominal_and_ordinal_variables_have_effects():

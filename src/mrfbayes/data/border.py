@@ -135,18 +135,19 @@ def count_covariates(model: CovariateModel, data: Data) -> CovariateStatistics:
     states = data.rows(base)
     parts = data._table.batches(data._chosen[:1], Problems())
     weight = np.concatenate([np.ones(len(batch.rows)) if w is None else w for batch, w in parts])
-    complete = (states != 255).all(axis=1) if data._missing == "drop" else (states != 255).any(axis=1)
+    used = (states != 255).all(axis=1) if data._missing == "drop" else (states != 255).any(axis=1)
+    used &= weight > 0
     z = [(known[c.name] - c.centre) / c.scale for c in model.covariates]
     offset = None if model.offset is None else known[model.offset]
     is_cell = any(values.ndim == 2 for values in (*z, *([] if offset is None else [offset])))
     if is_cell:
         z = [np.broadcast_to(v if v.ndim == 2 else v[:, None], states.shape) for v in z]
-    matrix = np.stack(z, axis=1)[complete] if z else np.zeros((int(complete.sum()), 0))
-    states, weight = states[complete], weight[complete]
+    matrix = np.stack(z, axis=1)[used] if z else np.zeros((int(used.sum()), 0))
+    states, weight = states[used], weight[used]
     flat = matrix.reshape(len(matrix), -1)
     if offset is not None:
-        offset = np.broadcast_to(offset if offset.ndim == 2 else offset[:, None], (complete.size, base.n_nodes))
-        offset = offset[complete]
+        offset = np.broadcast_to(offset if offset.ndim == 2 else offset[:, None], (used.size, base.n_nodes))
+        offset = offset[used]
         flat = np.concatenate([flat, offset], axis=1)
     _, first, group = np.unique(flat, axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)

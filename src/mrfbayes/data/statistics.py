@@ -287,8 +287,12 @@ def statistics_of(
     variables: Sequence[Variable] | None,
     where: str,
     found: CodingFindings,
+    is_part: bool = False,
 ) -> Statistics:
-    """The counts of batches of states (k, d), `MISSING_CODE` where a cell is missing, and their weights."""
+    """The counts of batches of states (k, d), `MISSING_CODE` where a cell is missing, and their weights.
+
+    A part (``is_part``) of data that were counted before may lack any variable.
+    """
     tally, incomplete_tally = Tally(model), IncompleteTally(model.n_nodes)
     n_dropped = 0
     for rows, weight in batches:
@@ -314,15 +318,15 @@ def statistics_of(
         texts.append(f"{where}: {incomplete_tally.n_empty:,} rows without a single observed cell were left out")
     if not tally.total > 0 and incomplete is None:
         raise InputError("weights are all zero: at least one observation must count.")
-    if incomplete is not None:
+    if incomplete is not None and not is_part:
         refuse_hidden(model, incomplete, tally.total)
     schema = None if variables is None or is_plain(variables) else Schema(tuple(variables))
     return _from_tally(model, tally, incomplete, schema, found.notes, texts)
 
 
 def count_states(model: Model, rows: np.ndarray, weights: np.ndarray | None = None) -> Statistics:
-    """The counts of rows (n, d) that are states already, with their weights (n,)."""
-    return statistics_of(model, [(rows, weights)], "model", None, "x", CodingFindings())
+    """The counts of rows (n, d) that are states already, of data that were counted before; with their weights (n,)."""
+    return statistics_of(model, [(rows, weights)], "model", None, "x", CodingFindings(), is_part=True)
 
 
 def _from_tally(
