@@ -210,7 +210,7 @@ def test_a_variable_without_any_observed_cell_is_refused():
     rows, age, _, _ = simulated(3, seed=6)
     full = np.where(np.arange(D) == 1, np.nan, rows)
     model = mb.Model.from_data(mb.Data(table(rows, age=age), covariates=["age"]), covariates="thresholds")
-    with pytest.raises(mb.InputError, match="1 variable has no observed cell .*'q1'"):
+    with pytest.raises(mb.InputError, match=r"1 variable has no observed cell .*'q1'"):
         mb.target(model, mb.Data(table(full, age=age), covariates=["age"]))
 
 
