@@ -57,3 +57,19 @@ def test_one_seed_gives_the_posterior_of_sample():
     np.testing.assert_array_equal(found.posterior.draws, alone.draws)
     assert found.codebook == {"1": "second"}
     assert (found.selection, found.groups) == (None, None)
+
+
+def test_covariates_are_refused_at_once():
+    x = np.random.default_rng(2).integers(0, 2, (60, 3))
+    table = {"a": x[:, 0], "b": x[:, 1], "age": x[:, 2]}
+    data = mb.Data(table, covariates=["age"])
+    given = [(data, None), (data, mb.Model.from_data(data, covariates="thresholds"))]
+    given.append((mb.Data(x, covariates={"age": np.arange(60.0)}), None))
+    for source, model in given:
+        with pytest.raises(mb.InputError, match=r"covariates: fit takes none; use sample\("):
+            mb.fit(source, model=model, progress=False)
+
+
+def test_a_codebook_is_a_mapping_or_a_path():
+    with pytest.raises(mb.InputError, match=r"codebook = 3: give a mapping"):
+        mb.fit({"a": [0, 1, 1, 0], "b": [1, 0, 1, 0]}, codebook=3, progress=False)

@@ -31,3 +31,9 @@ def test_a_field_without_parameters_has_nothing_to_learn():
     for learn in (mb.sample, mb.evidence, lambda model, x: mb.sample(model, x, "calibrated")):
         with pytest.raises(mb.InputError, match=r"no parameters .*add edges, or fields=True"):
             learn(model, x)
+
+
+def test_an_offset_goes_with_covariates():
+    data = mb.Data({"a": [0, 1, 1, 0], "b": [1, 0, 1, 0], "age": [1, 2, 3, 4]}, covariates=["age"])
+    with pytest.raises(mb.InputError, match=r"offset = 'age' is for fields with covariates"):
+        mb.Model.from_data(data, offset="age")

@@ -21,7 +21,7 @@ from mrfbayes.data.data import Data
 from mrfbayes.estimation.result import Estimate
 from mrfbayes.fitting.result import Fit
 from mrfbayes.model.build import grid
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, require_model
 from mrfbayes.priors import by_part
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.sampling.sample import check_call, sample
@@ -95,6 +95,8 @@ def fit(
 ) -> Fit:
     """Learn a field from data in one call, as the command ``mrfbayes fit`` does.
 
+    Covariates are refused, of the data as of the model: `mrfbayes.sample` takes them.
+
     Parameters
     ----------
     source : DataLike
@@ -151,7 +153,12 @@ def fit(
     call: dict[str, object] = {"prior": prior, "method": method, "chains": chains, "workers": workers, **settings}
     call |= {"rng": rng, "checkpoint": checkpoint, "seconds": seconds}
     data = as_data(source)
-    chosen = model or default_model(data)
+    chosen = default_model(data) if model is None else model
+    require_model(chosen)
+    if chosen.field is not chosen or data._covariates or data._given:
+        raise InputError(
+            "covariates: fit takes none; use sample(Model.from_data(data, covariates='thresholds'), data)."
+        )
     texts = read_codebook(codebook, chosen)
     return replace(run_fit(data, chosen, call, select=select, slabs=(slab, group_slab), scale=scale), codebook=texts)
 
@@ -164,6 +171,8 @@ def read_codebook(given: Mapping[str, str] | str | PathLike[str] | None, model: 
         return {}
     if isinstance(given, Mapping):
         texts = {str(name): str(text) for name, text in given.items()}
+    elif not isinstance(given, (str, PathLike)):
+        raise InputError(f"codebook = {given!r}: give a mapping from names to texts, or the path of a CSV file.")
     else:
         try:
             with Path(given).open(encoding="utf-8-sig", newline="") as file:

@@ -137,9 +137,10 @@ class Model:
             Whether all pairs share one coupling, and all variables their thresholds.
         covariates : {"thresholds", "couplings"}, optional
             What the covariates of the data act on: thresholds, or thresholds and couplings (moderated edges). By
-            default the data must have none.
+            default the field has none: it is that of `with_covariates`, and refuses to learn from data that have some.
         offset : str, optional
-            The covariate that is added to the log-odds of every binary variable, with no effect to learn.
+            The covariate that is added to the log-odds of every binary variable, with no effect to learn; with
+            ``covariates``.
 
         Returns
         -------
@@ -156,6 +157,8 @@ class Model:
         """
         from mrfbayes.model.build import model_of_schema
 
+        if offset is not None and covariates is None:
+            raise InputError(f"offset = {offset!r} is for fields with covariates: give covariates='thresholds', too.")
         model = model_of_schema(schema_of(data), graph, coupling, fields, tied)
         if covariates is None:
             return model
