@@ -206,3 +206,8 @@ def test_a_table_of_all_subjects_is_to_be_split():
     table = pd.DataFrame(DATA["a"])
     with pytest.raises(mb.InputError, match="groupby"):
         mb.sample_many(MODEL, table, method="mle", **SETTINGS)
+
+
+def test_data_without_groups_are_refused():
+    with pytest.raises(mb.InputError, match=r"data: no groups; make Data"):
+        mb.sample_many(MODEL, mb.Data(DATA["a"]), **SETTINGS)

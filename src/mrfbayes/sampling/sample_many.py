@@ -111,11 +111,11 @@ def sample_many(
     >>> list(mb.sample_many(model, data, method="mle", rng=1, progress=False))
     ['a', 'b']
     """
+    require_model(model)
     given = _named(data)
     for name, reason in TAKEN.items():
         if name in settings:
             raise InputError(f"{name}= is not for the single data sets: {reason}.")
-    require_model(model)
     common = {"method": method, "rng": rng, "workers": workers, "progress": progress, "seconds": seconds}
     checked = check_call(model, {**settings, **common})
     if rng is None and folder is not None:
@@ -186,8 +186,10 @@ def fit_one(
 
 def _named(data: object) -> dict[str, object]:
     if isinstance(data, Data):
-        return dict(data.parts())
-    if isinstance(data, Mapping):
+        if not data.has_group:
+            raise InputError("data: no groups; make Data(..., group=...), or give a mapping from names to data.")
+        given = dict(data.parts())
+    elif isinstance(data, Mapping):
         given = {str(name): part for name, part in data.items()}
         if len(given) < len(data):
             raise InputError("data: two names are the same when written as text; give each its own.")
