@@ -86,3 +86,21 @@ class _Flat:
 def test_bad_arguments_are_refused(methods, changes, message):
     with pytest.raises(mb.InputError, match=message):
         mb.compare(MODEL, X, methods=methods, **{**SETTINGS, **changes})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"methods": []}, "methods is empty"),
+        ({"methods": [3]}, "methods: 3 is neither the name"),
+        ({"reference": "exakt"}, "reference = 'exakt': choose one of 'exact'"),
+    ],
+)
+def test_methods_and_reference_are_checked(given, message):
+    with pytest.raises(mb.InputError, match=message):
+        mb.compare(MODEL, X, **given)
+
+
+def test_scales_of_priors_are_numbers():
+    with pytest.raises(mb.InputError, match="scales: expected numbers, got str"):
+        mb.prior_sensitivity(MODEL, X, scales="a")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from mrfbayes.base.checks import numbers, one_of
 from mrfbayes.base.errors import CostError, InputError, MRFWarning, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
@@ -18,6 +19,7 @@ from mrfbayes.base.types import DataLike, SampleSetting
 from mrfbayes.data.border import counted
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.estimate import estimate as make_estimate
+from mrfbayes.methods.registry import REGISTRY
 from mrfbayes.model.field import Model
 from mrfbayes.results import diagnostics
 from mrfbayes.results.posterior import Posterior
@@ -149,10 +151,16 @@ def compare(
     workers = check_workers(workers)
     if isinstance(methods, str) or not isinstance(methods, Iterable):
         raise InputError(f"methods = {methods!r}: give a list of methods, as ['exact', 'mle'].")
+    if bad := [m for m in methods if not isinstance(m, (str, Mapping))]:
+        raise InputError(f"methods: {bad[0]!r} is neither the name of a method nor a mapping with 'method'.")
     requests = [{"method": m} if isinstance(m, str) else dict(m) for m in methods]
+    if not requests:
+        raise InputError("methods is empty: give at least one method, as ['exact', 'mle'].")
     for request in requests:
         if "method" not in request:
             raise InputError(f"methods: {request!r} does not say which; add 'method'.")
+    if reference is not None:
+        one_of("reference", reference, REGISTRY)
     estimate = settings.pop("estimate", None)
     for request in requests:
         with suppress(CostError):  # a refusal for its cost comes when the method runs
@@ -316,7 +324,7 @@ def prior_sensitivity(
     """
     import pandas as pd
 
-    widths = np.asarray(scales, dtype=float)
+    widths = numbers("scales", scales)
     if widths.ndim != 1 or not widths.size or not ((widths > 0) & np.isfinite(widths)).all():
         raise InputError(f"scales = {scales!r}: give standard deviations above 0.")
     statistics = counted(model, data)
