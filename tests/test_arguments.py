@@ -160,3 +160,28 @@ def test_scale_and_interval_mean_the_same_everywhere():
                 if argument in known and "pair_tables" not in name and "__init__" not in name:  # scales of priors
                     assert known[argument].kind is inspect.Parameter.KEYWORD_ONLY, name
                     assert known[argument].default == default, name
+
+
+def functions_of(first):
+    """Public functions whose first argument has this name, and `fit`, which takes a model by name."""
+    names = (name for name in mb.__all__ if inspect.isfunction(getattr(mb, name)))
+    return [name for name in names if next(iter(inspect.signature(getattr(mb, name)).parameters), "") == first]
+
+
+@pytest.mark.parametrize("name", [*functions_of("model"), "fit"])
+def test_what_is_no_model_is_refused_by_its_type(name):
+    function, data = getattr(mb, name), mb.Data({"a": [0, 1, 1, 0], "b": [1, 0, 1, 0]})
+    needed = [
+        one.name for one in inspect.signature(function).parameters.values() if one.default is one.empty and one.kind < 3
+    ]
+    if name == "select_effects":
+        expected = "model: its couplings have no covariates"
+    else:
+        expected = "model: got Data, expected a mrfbayes Model"
+    with pytest.raises(mb.InputError, match=expected):
+        function(**{**dict.fromkeys(needed, data), "model": data, **({"n": 3} if "n" in needed else {})})
+
+
+def test_a_check_of_what_is_no_posterior_is_refused_by_its_type():
+    with pytest.raises(mb.InputError, match=r"posterior: got Model, expected a Posterior"):
+        mb.predictive_check(mb.grid(1, 2))

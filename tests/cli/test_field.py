@@ -72,7 +72,7 @@ def test_columns_are_chosen_for_every_kind_of_model(folder):
 
 
 @pytest.mark.parametrize(
-    "text, unknown",
+    ("text", "unknown"),
     [("from,to\nQ1,Q2\n", "Q1"), ("5,6\n", "5"), ("2,4\n", "4"), ("w,x\nx,y\ny,z\nz,v\n", "w"), ("q1,z\n", "z")],
 )
 def test_a_graph_whose_names_are_no_columns_is_refused(folder, text, unknown):

@@ -70,3 +70,10 @@ def test_frequencies_are_smoothed_counts_of_states():
     first, second = edge_factors(model).frequencies(counts, 4.0)
     np.testing.assert_allclose(first, (np.array([1, 1, 2]) + 0.5) / 5.5)
     np.testing.assert_allclose(second, (np.array([1, 3]) + 0.5) / 5)
+
+
+def test_a_model_with_covariates_is_refused_by_that():
+    data = mb.Data({"a": [0, 1, 1, 0], "b": [1, 0, 1, 0], "age": [1, 2, 3, 4]}, covariates=["age"])
+    for effects in ("thresholds", "couplings"):
+        with pytest.raises(mb.InputError, match=r"model has covariates.*select_effects"):
+            mb.select(mb.Model.from_data(data, covariates=effects), data)

@@ -35,7 +35,7 @@ from mrfbayes.methods.covariates import ExactRows
 from mrfbayes.methods.langevin.covariates import walk_seconds
 from mrfbayes.methods.registry import Row, check_options, method_row
 from mrfbayes.model.covariates import CovariateModel
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.result import PointEstimate, as_estimate
 from mrfbayes.priors import Prior
 from mrfbayes.run.pools import Workers, check_workers
@@ -104,6 +104,7 @@ def check_settings(model: Model, asked: Mapping[str, Any], options: Mapping[str,
 
     ``asked`` are the arguments of `mrfbayes.sample`, as they were given, and ``options`` those of the method.
     """
+    require_model(model)
     method, reason = choose_method(model) if asked["method"] == "auto" else (asked["method"], "")
     row, proposal, checkpoint = method_row(method), asked["proposal"], asked["checkpoint"]
     if proposal not in PROPOSALS:

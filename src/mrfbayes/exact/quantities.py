@@ -18,7 +18,7 @@ from mrfbayes.base.types import ThetaLike
 from mrfbayes.exact.choice import chosen, covariance_by_columns
 from mrfbayes.exact.planar import PlanarRecursion, PrecisionLossError
 from mrfbayes.exact.recursions import refused
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.ising import Ising
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def log_partition(model: Model, theta: ArrayLike | Ising, *, convention: Convent
     0.6931
     """
     chosen_convention = convention_of(theta, convention)
-    w = model.chart.log_odds(model.theta(theta))
+    w = _log_odds(model, theta)
     offset = partition_offset(model, w, chosen_convention)
     with refused("use mb.annealed_log_partition, an estimate with an error bar"):
         return log_partition_w(model, w) + offset
@@ -133,7 +133,7 @@ def expected_counts(model: Model, theta: ThetaLike) -> np.ndarray:
     >>> mb.expected_counts(mb.graph([("a", "b"), ("b", "c")]), [0.6, 0.8]).round(3)
     array([0.6, 0.8])
     """
-    return moments_w(model, model.chart.log_odds(model.theta(theta)))[1]
+    return moments_w(model, _log_odds(model, theta))[1]
 
 
 def fisher_information(model: Model, theta: ThetaLike) -> np.ndarray:
@@ -167,7 +167,12 @@ def fisher_information(model: Model, theta: ThetaLike) -> np.ndarray:
     array([[0.25, 0.  ],
            [0.  , 0.16]])
     """
-    return covariance_w(model, model.chart.log_odds(model.theta(theta)))
+    return covariance_w(model, _log_odds(model, theta))
+
+
+def _log_odds(model: Model, theta: ThetaLike) -> np.ndarray:
+    require_model(model)
+    return model.chart.log_odds(model.theta(theta))
 
 
 def log_partition_w(model: Model, log_odds: np.ndarray) -> float:

@@ -29,7 +29,7 @@ from mrfbayes.exact.choice import (
 )
 from mrfbayes.kernels.particles.dense import MOST_LEVELS
 from mrfbayes.methods.few_parameters import few_parameters_seconds, one_coupling_seconds
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.natural_form import MOST_DENSE_PARAMETERS, PRODUCT_FORM, dense_layout
 
 QUOTED_STEPS = 1_000  # that the cost of a method is quoted for
@@ -269,6 +269,7 @@ def cost(model: Model) -> Cost:
     """
     from mrfbayes.methods.registry import REGISTRY
 
+    require_model(model)
     exact = exact_cost(model)
     costs = MethodCosts(model, exact.work)
     seconds = {key: row.cost(costs) for key, row in REGISTRY.items()}

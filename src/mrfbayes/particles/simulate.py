@@ -14,7 +14,7 @@ from mrfbayes.base.errors import InputError, SamplingError
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, generator, kernel_state, seed_sequence
 from mrfbayes.base.types import ThetaLike
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, require_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,6 +146,7 @@ def simulate(
     >>> sorted(set(mb.simulate(model, 0.3, 50, labels=True)["ill"]))
     ['no', 'yes']
     """
+    require_model(model)
     if full_output and labels:
         raise InputError("labels = True and full_output = True: choose one.")
     w = model.chart.log_odds(model.theta(theta))

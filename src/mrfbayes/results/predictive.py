@@ -132,6 +132,10 @@ def predictive_check(
     >>> bool(check.table["p_value"].min() > 0.001)
     True
     """
+    from mrfbayes.results.posterior import Posterior
+
+    if not isinstance(posterior, Posterior):
+        raise InputError(f"posterior: got {type(posterior).__name__}, expected a Posterior, as from mrfbayes.sample.")
     replicates = whole("replicates", replicates, 20)
     model, seed = posterior.model, seed_sequence(rng)
     completion = completion_of(posterior, data, "predictive_check", is_own=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, require_model
 
 if TYPE_CHECKING:
     from mrfbayes.kernels.structure.moves import BlockView
@@ -81,6 +81,12 @@ def is_saturated(rows: np.ndarray) -> bool:
 
 def edge_factors(model: Model) -> EdgeFactors:
     """``model`` taken apart, or an `InputError` that says why a search over its edges is not possible."""
+    require_model(model)
+    if model.field is not model:
+        raise InputError(
+            "model has covariates: a search over graphs, or of differences between groups, is one of the field without "
+            "them (model.field); which couplings they change is said by select_effects."
+        )
     m, d = model.n_edges, model.n_nodes
     if m == 0:
         raise InputError("model has no edges: there is nothing to select; give it all edges that may be there.")

@@ -17,7 +17,7 @@ from mrfbayes.coins.importance_weights import effective_size
 from mrfbayes.data.border import counted
 from mrfbayes.methods.problem import Problem
 from mrfbayes.methods.registry import check_options, method_row
-from mrfbayes.model.field import Model
+from mrfbayes.model.field import Model, require_model
 from mrfbayes.priors import Exchangeable, Prior
 from mrfbayes.targets.corrected import TRUSTED_K, log_mean_weight, make_proposal, pareto_k
 
@@ -129,6 +129,7 @@ def evidence(
     >>> round(tied.log_bayes_factor(free)[0])
     4
     """
+    require_model(model)
     if model.base is not model:
         raise InputError("model has covariates: the evidence of such fields is not computed; see Posterior.effects.")
     draws = whole("draws", draws, 100)
