@@ -5,11 +5,35 @@ import pytest
 from scipy.special import comb, logsumexp
 
 import mrfbayes as mb
+from mrfbayes.structure.problem import graph_prior
 from mrfbayes.structure.reruns import slab_rows
 from structure.group_cases import difference_evidences, some_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore:the inclusion probability")
 RUN = {"draws": 1_000, "chains": 2, "progress": False}
+
+
+@pytest.mark.parametrize(
+    "prior", ["bernoulli(0.5)", "bernoulli(0.99)", "beta-bernoulli(0.5, 0.5)", "beta-bernoulli(1, 9)", [0.9, 0.6, 0.02]]
+)
+def test_no_difference_is_against_the_prior_of_the_comparison(prior):
+    model, statistics, data = some_groups(d=3, n=(150, 150), seed=6)
+    graphs, log_p, errors = difference_evidences(model, statistics, data)
+    none, log_prior = ~graphs.any(axis=1), graph_prior(model, prior).log_probability(graphs)
+    exact = log_p[none][0] - logsumexp(log_p + log_prior)
+    found = mb.compare_groups(model, data, prior="uniform", differences=prior, **RUN)
+    said = found.no_difference(progress=False)
+    assert said["log_bf"] == pytest.approx(exact, abs=5 * np.hypot(max(said["error"], 0.02), errors.max()))
+
+
+def test_no_difference_is_impossible_where_one_is_certain_and_has_no_error_with_one_chain():
+    model, _, data = some_groups(d=3, n=(150, 150), seed=6)
+    certain = mb.compare_groups(model, data, differences=[1, 0.5, 0.5], **RUN).no_difference(progress=False)
+    assert certain["log_bf"] == -np.inf
+    assert 0 < certain["error"] < 0.2
+    alone = mb.compare_groups(model, data, **(RUN | {"chains": 1})).no_difference(progress=False)
+    assert np.isnan(alone["error"])
+    assert np.isfinite(alone["log_bf"])
 
 
 @pytest.mark.parametrize("seed", [6, 8])

@@ -117,7 +117,8 @@ class GroupComparison(CoordinateResult):
         if group not in self.groups:
             raise InputError(f"group = {group!r}: the groups are {', '.join(map(repr, self.groups))}.")
         place = self.groups.index(group)
-        return self._as_posterior(self.log_odds[:, :, place], self.group_n[place], f"group {group}")
+        digest = dict(zip(self.groups, self.data_digest.split(), strict=False)).get(group, "")
+        return self._as_posterior(self.log_odds[:, :, place], self.group_n[place], f"group {group}", part=digest)
 
     def baseline(self) -> Posterior:
         """Return the draws of the baseline, the mean of all groups, as a posterior.
@@ -127,7 +128,7 @@ class GroupComparison(CoordinateResult):
         Posterior
             The posterior of the baseline.
         """
-        return self._as_posterior(self.coordinates[:, :, 0], self.n, "middle of the groups")
+        return self._as_posterior(self.coordinates[:, :, 0], self.n, "middle of the groups", part=self.data_digest)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -222,7 +223,8 @@ class GroupComparison(CoordinateResult):
         -------
         dict
             ``log_bf``, the log Bayes factor of "no difference anywhere" against the prior of this comparison;
-            ``log_bf_uniform``, the same against a uniform prior on the share of edges that differ; ``error`` of both.
+            ``log_bf_uniform``, the same against a uniform prior on the share of edges that differ; ``error`` of both, not
+            a number with one chain.
             Computed once, and saved with the result.
 
         Raises

@@ -3,7 +3,8 @@ r"""Short runs of a finished search under other priors: sensitivity, and the evi
 With prior log-odds :math:`\lambda` of every edge, :math:`Z(\lambda) = \sum_\gamma e^{\lambda|\gamma|} p(x \mid
 \gamma)` has the derivative :math:`d \log Z / d\lambda = E_\lambda|\gamma| = \sum_e p_e(\lambda)`, and tends to the
 likelihood of no edge at all as :math:`\lambda \to -\infty`. Between two runs the log-odds of each :math:`p_e` is taken
-to be linear in :math:`\lambda`, below the lowest one to have the slope one, so that the integral is a sum of logs.
+to be linear in :math:`\lambda`, beyond them to have the slope one, so that the integral is a sum of logs. To edges with
+different prior odds :math:`\lambda` is added.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ RERUN_LENGTH = RERUN_WARMUP + RERUN_SWEEPS
 SLABS = ("normal(0, 0.5)", "normal(0, 1)", "normal(0, 2)", "cauchy(0, 1)")
 NORMAL_SLABS = (*SLABS[:3], "normal(0, 4)")  # tables take normal slabs only
 GRAPHS = ("bernoulli(0.2)", "bernoulli(0.5)", "beta-bernoulli(1, 1)")
+TAIL, FINE = 12.0, 4_001  # log-odds beyond the runs, and places in all, at which Z is summed
 PRIOR_LOG_ODDS = (4.0, 1.5, 0.0, -1.5, -3.0, -5.0, -8.0)  # lambda of the runs, one after the other
 
 
@@ -163,50 +165,79 @@ def sensitivity_table(names: Sequence[str], rows: Sequence[dict[str, Stored]]) -
 
 
 def evidence_of_none(rerun: Rerun, progress: bool = True) -> dict[str, Stored]:
-    """Log Bayes factors of no edge (or difference) at all, with the Monte-Carlo error of both, from two chains.
+    """Log Bayes factors of no edge (or difference) at all, with the Monte-Carlo error of both, from all chains.
 
-    ``log_bf`` is against the prior of the search, ``log_bf_uniform`` against a uniform prior on the share of edges.
+    ``log_bf`` is against the prior of the search, ``log_bf_uniform`` against a uniform prior on the share of edges;
+    ``error`` is not a number where there is one chain.
     """
-    model, states = rerun.problem.model, None
-    logits = []  # (runs, chains, m)
-    with Progress("evidence of no difference", len(PRIOR_LOG_ODDS), progress) as bar:
-        for done, log_odds in enumerate(PRIOR_LOG_ODDS):
-            probability = 1.0 / (1.0 + np.exp(-log_odds))
-            graphs = graph_prior(model, np.full(model.n_edges, probability))
-            _, states = rerun.run(rerun.problem.coordinates, graphs, states)
-            by_chain = [summarise([state]) for state in states]
-            with np.errstate(divide="ignore"):
-                logits.append(np.stack([np.log(one.inclusion) - np.log(one.absence) for one in by_chain]))
-            bar.update(done + 1)
-    at = np.array(PRIOR_LOG_ODDS)[::-1]
-    found = np.clip(np.stack(logits)[::-1], -500, 500)  # from the lowest prior on
-    graphs = rerun.problem.graphs
-    both = np.array([_log_factors(at, found[:, [chain]], graphs) for chain in range(found.shape[1])])
-    centre = _log_factors(at, found, graphs)
-    error = np.abs(both - both.mean(axis=0)).max() / np.sqrt(len(both))
-    return {"log_bf": float(centre[0]), "log_bf_uniform": float(centre[1]), "error": float(error)}
+    graphs, even = rerun.problem.graphs, np.array(PRIOR_LOG_ODDS)
+    odds, top = graphs.log_odds, float(graphs.log_odds.max())
+    # Odds of their own, or beyond the runs: runs from low ones to the prior itself.
+    is_own = graphs.counts[0] == 0 and np.isfinite(top) and (np.ptp(odds) > 0 or not even[-1] <= top <= even[0])
+    own = np.append(0.0, even[even < top] - top) if is_own else np.zeros(0)
+    with Progress("evidence of no difference", even.size + own.size, progress) as bar:
+        logits = _logits(rerun, even, np.zeros(odds.size), bar, 0)
+        own_logits = _logits(rerun, own, odds, bar, even.size) if is_own else None
+
+    def factors(chains: slice) -> tuple[float, float]:
+        found = _log_factors(even[::-1], logits[:, chains], graphs)
+        if own_logits is None:
+            return found
+        log_z = _log_z(own[::-1], own_logits[:, chains], 0.0)[1][-1]
+        return float(np.logaddexp(0.0, odds).sum() - log_z), found[1]
+
+    centre, n_chains = factors(slice(None)), logits.shape[1]
+    error = np.nan
+    if n_chains > 1:
+        each = np.array([factors(slice(chain, chain + 1)) for chain in range(n_chains)])[:, np.isfinite(centre)]
+        error = np.abs(each - each.mean(axis=0)).max() / np.sqrt(n_chains)
+    return {"log_bf": centre[0], "log_bf_uniform": centre[1], "error": float(error)}
+
+
+def _logits(rerun: Rerun, at: np.ndarray, offset: np.ndarray, bar: Progress, done: int) -> np.ndarray:
+    """(runs, chains, m) log-odds of the edges in runs with prior log-odds ``at`` + ``offset``, from the lowest on."""
+    model, states, out = rerun.problem.model, None, []
+    for log_odds in at.tolist():
+        graphs = graph_prior(model, 1.0 / (1.0 + np.exp(-log_odds - offset)))
+        _, states = rerun.run(rerun.problem.coordinates, graphs, states)
+        by_chain = [summarise([state]) for state in states]
+        with np.errstate(divide="ignore"):
+            out.append(np.stack([np.log(one.inclusion) - np.log(one.absence) for one in by_chain]))
+        done += 1
+        bar.update(done)
+    return np.clip(np.stack(out)[::-1], -500, 500)
 
 
 def _log_factors(at: np.ndarray, logits: np.ndarray, graphs: GraphPrior) -> tuple[float, float]:
     """Log Bayes factors of none against the prior over graphs, and against a uniform prior on the share."""
-    from scipy.interpolate import CubicHermiteSpline
-    from scipy.special import expit, logsumexp
+    from scipy.special import betainc, betaln, expit, logsumexp
+
+    fine, log_z = _log_z(at, logits, at[-1] + TAIL)
+    relative = log_z - logits.shape[2] * np.logaddexp(0, fine)  # likelihood of each share over that of none
+    log_share, log_rest = -np.logaddexp(0, -fine), -np.logaddexp(0, fine)
+
+    def against(a: float, b: float) -> float:
+        inner = relative + a * log_share + b * log_rest - betaln(a, b) + np.log(fine[1] - fine[0])
+        with np.errstate(divide="ignore"):  # the shares beyond both ends
+            ends = relative[[0, -1]] + np.log([betainc(a, b, expit(fine[0])), betainc(b, a, expit(-fine[-1]))])
+        return -float(logsumexp([*inner, *ends]))
+
+    if graphs.counts[0] > 0:
+        return against(*graphs.counts), against(1.0, 1.0)
+    prior = -float(np.interp(graphs.log_odds[0], fine, relative))
+    return (prior if np.isfinite(graphs.log_odds).all() else -np.inf), against(1.0, 1.0)
+
+
+def _log_z(at: np.ndarray, logits: np.ndarray, stop: float) -> tuple[np.ndarray, np.ndarray]:
+    """Log Z at log-odds far below the lowest run up to ``stop``, from those of all chains (runs, chains, m)."""
+    from scipy.special import expit
 
     probability = expit(logits).mean(axis=1)
     mean = np.log(probability) - np.log1p(-np.clip(probability, 0, 1 - 1e-16))  # (runs, m)
-    log_z = np.logaddexp(0.0, mean[0]).sum() + np.concatenate([[0.0], np.cumsum(_areas(at, mean).sum(axis=1))])
-    m = mean.shape[1]
-    curve = CubicHermiteSpline(at, log_z, probability.sum(axis=1))
-    fine = np.linspace(at[0], at[-1], 2_001)
-    of_rho = -np.logaddexp(0, -fine) - np.logaddexp(0, fine)  # log of d rho / d lambda
-    uniform = logsumexp(curve(fine) - m * np.logaddexp(0, fine) + of_rho) + np.log(fine[1] - fine[0])
-    below = np.logaddexp(0, at[0]) * -m + log_z[0] - np.logaddexp(0, -at[0])  # shares below the lowest run
-    uniform = np.logaddexp(uniform, below)
-    if graphs.counts[0] > 0 and graphs.counts == (1.0, 1.0):
-        return -float(uniform), -float(uniform)
-    odds = graphs.log_odds
-    lam = float(np.clip(np.median(odds), at[0], at[-1]))
-    return -float(curve(lam) - m * np.logaddexp(0, lam)), -float(uniform)
+    fine = np.linspace(at[0] - TAIL, stop, FINE)
+    beyond = np.minimum(fine - at[0], 0.0) + np.maximum(fine - at[-1], 0.0)
+    rows = np.stack([np.interp(fine, at, column) for column in mean.T], axis=1) + beyond[:, None]
+    return fine, np.logaddexp(0.0, rows[0]).sum() + np.append(0.0, np.cumsum(_areas(fine, rows).sum(axis=1)))
 
 
 def _areas(at: np.ndarray, logits: np.ndarray) -> np.ndarray:
