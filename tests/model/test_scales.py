@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.model.scales import coupling_of, meaning, natural_scale, scaled
+from mrfbayes.model.scales import coupling_of, edge_strengths, meaning, natural_scale, scaled
 
 PATH = [("a", "b"), ("b", "c"), ("a", "c")]
 
@@ -94,3 +94,10 @@ def test_each_coupling_has_its_sentence(coupling):
         assert "no interaction" in meaning(model, scale)
     assert natural_scale(model) == ("theta" if coupling == "agreement" else "log-odds")
     assert natural_scale(mb.graph(PATH, fields=True)) == "log-odds"
+
+
+def test_strengths_of_moderated_edges_are_couplings_at_the_centre_and_no_effects():
+    data = mb.Data({"a": [0, 1, 1], "b": [1, 0, 1], "c": [0, 0, 1], "age": [1, 2, 3]}, covariates=["age"])
+    model = mb.Model.from_data(data, covariates="couplings")
+    w = np.arange(2.0 * model.n_parameters).reshape(2, -1)
+    np.testing.assert_array_equal(edge_strengths(model, w), w[:, : model.n_edges])

@@ -84,3 +84,14 @@ def test_rings_are_filled_clockwise_from_the_top_and_texts_are_a_legend(posterio
     legend = [text.get_text() for found in ax.artists for text in found.get_texts()]
     assert legend[0] == "1  tired: Text of item 0"
     assert len(legend) == len(NAMES)
+
+
+def test_moderated_edges_are_drawn_with_their_couplings_at_the_centre(tmp_path):
+    rng = np.random.default_rng(2)
+    x = {name: rng.integers(0, 2, 60) for name in "abc"}
+    data = mb.Data({**x, "age": rng.integers(18, 70, 60)}, covariates=["age"])
+    posterior = mb.sample(mb.Model.from_data(data, covariates="couplings"), data, rng=1, progress=False)
+    expected = posterior.edges()["mean"].to_numpy()
+    np.testing.assert_allclose(mb.plots.data(mb.plots.network(posterior))["mean"], expected)
+    assert sorted(mb.plots.data(mb.plots.network_panels(posterior))["mean"]) == pytest.approx(sorted(expected))
+    assert posterior.report(tmp_path / "page.html").exists()

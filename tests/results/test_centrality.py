@@ -65,6 +65,9 @@ def test_order_and_global_strength():
     table = order_table(values, ["a", "b", "c"])
     assert table.loc["a", "b"] == 0.5
     assert table.loc["b", "c"] == 0.5  # equal throughout
+    nothing = order_table(np.zeros((4, 0)), [])
+    assert nothing.shape == (0, 0)
+    assert nothing.index.name == "above"
     found = global_strength(np.array([[1.0, -1], [2, 2]]))
     assert found["global_strength"] == 3
     assert 2 <= found["global_strength_q5"] < found["global_strength_q95"] <= 4
@@ -108,3 +111,14 @@ def test_centrality_of_tables_adds_their_norms():
 def test_probabilities_have_no_centrality():
     with pytest.raises(mb.InputError, match="choose 'log-odds' or 'ising'"):
         make_posterior(BINARY, draws=3).centrality(scale="theta")
+
+
+def test_moderated_edges_count_with_their_couplings_at_the_centre_or_at_the_values_that_are_asked_for():
+    x = np.random.default_rng(2).integers(0, 2, (60, 2)).T
+    data = mb.Data({"a": x[0], "b": x[1], "age": np.arange(60)}, covariates=["age"])
+    model = mb.Model.from_data(data, covariates="couplings")
+    posterior = mb.sample(model, data, draws=200, rng=1, progress=False)
+    w, (z,) = posterior.log_odds, model.scale({"age": 50})
+    at = posterior.at(age=50)
+    for one, coupling in ((posterior, w[..., 0]), (at, w[..., 0] + z * w[..., model.parameters.index("a--b:age")])):
+        np.testing.assert_allclose(one.centrality()["expected_influence"], coupling.mean(), rtol=1e-6)

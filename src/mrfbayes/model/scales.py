@@ -175,7 +175,7 @@ def _ising_name(model: Model, members: list[int]) -> str:
 
 
 def edge_strengths(model: Model, log_odds: np.ndarray) -> np.ndarray:
-    """(..., m) strengths of the edges at ``log_odds`` (..., p).
+    """(..., m) strengths of the edges at ``log_odds`` (..., p), with all covariates at their centre.
 
     The log-odds of a coupling with one parameter. Of a table its norm: the root mean square of the double-centred table
     over .25, which is the absolute log odds ratio of two binary variables of the same strength. It does not depend on
@@ -184,7 +184,7 @@ def edge_strengths(model: Model, log_odds: np.ndarray) -> np.ndarray:
     w = np.asarray(log_odds, dtype=float)
     out = np.zeros((*w.shape[:-1], model.n_edges))
     find = EdgeFinder(model.edges, model.n_nodes)
-    for group in model.groups:
+    for group in model.field.groups:
         if group.arity != 2:
             continue
         edge, first = find(group.scope)[0], model.chart.offset[group.block]

@@ -210,7 +210,7 @@ def edge_rows(
         sure = 0.5 + edges["inclusion"].to_numpy() / 2
     block = np.zeros(model.n_edges, dtype=np.int64)
     find = EdgeFinder(model.edges, model.n_nodes)
-    for group in model.groups:
+    for group in model.field.groups:
         if group.arity == 2:
             block[find(group.scope)[0]] = group.block
     ends = np.array(model.nodes, dtype=object)[model.edges]
