@@ -6,7 +6,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.report.findings import Findings
-from mrfbayes.report.tables import edge_table, variable_table
+from mrfbayes.report.tables import edge_order, edge_table, variable_table
 from mrfbayes.report.wording import decimals
 
 
@@ -46,3 +46,15 @@ def test_a_loaded_result_counts_states_and_missing_cells_as_before(tmp_path):
     made, loaded = (variable_table(Findings(one)) for one in (posterior, mb.load(tmp_path / "result.nc")))
     assert loaded.rows == made.rows
     assert [row[-1][1] for row in made.rows] == [9, 0, 2]
+
+
+@pytest.mark.parametrize("present", [0, 1])
+def test_a_fit_is_saved_where_no_edge_or_one_is_supported(present, tmp_path):
+    x = np.random.default_rng(1).integers(0, 2, (100, 4))
+    x[:80, 1] = x[:80, 1 - present]
+    found = mb.fit(x, rng=1, progress=False)
+    found.save(tmp_path / "out")
+    assert edge_order(found.findings).shape == (present, present)
+    assert {"tables.xlsx", "tables.tex", "report.html", "posterior.nc"} <= {
+        file.name for file in tmp_path.glob("out/*")
+    }

@@ -163,8 +163,8 @@ def order_table(values: np.ndarray, names: list[str]) -> pd.DataFrame:
     """P(row above column) for quantities (draws, k): tests of differences between edges or between nodes."""
     import pandas as pd
 
-    above = np.stack([(values[:, [j]] > values).mean(axis=0) for j in range(values.shape[1])])
-    above += np.stack([(values[:, [j]] == values).mean(axis=0) for j in range(values.shape[1])]) / 2
+    k = values.shape[1]
+    above = np.reshape([(np.sign(values[:, [j]] - values).mean(axis=0) + 1) / 2 for j in range(k)], (k, k))
     return pd.DataFrame(above, index=pd.Index(names, name="above"), columns=names)
 
 
