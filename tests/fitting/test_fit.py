@@ -73,3 +73,17 @@ def test_covariates_are_refused_at_once():
 def test_a_codebook_is_a_mapping_or_a_path():
     with pytest.raises(mb.InputError, match=r"codebook = 3: give a mapping"):
         mb.fit({"a": [0, 1, 1, 0], "b": [1, 0, 1, 0]}, codebook=3, progress=False)
+
+
+def test_what_comes_after_the_sampling_is_checked_before_it(monkeypatch):
+    """The scale of the tables, and weights with which a search could not draw missing cells."""
+    monkeypatch.setattr("mrfbayes.fitting.fit.sample", None)
+    x = np.random.default_rng(2).integers(0, 3, (60, 3)).astype(float)
+    for scale, message in (("foo", "scale = 'foo': choose one of"), ("ising", "scale = 'ising' is for variables with")):
+        with pytest.raises(mb.InputError, match=message):
+            mb.fit(x, scale=scale, progress=False)
+    x[::7, 0] = np.nan
+    group = np.arange(60) % 2
+    for given, select in (({}, True), ({"group": group}, False)):
+        with pytest.raises(mb.InputError, match=r"weights: .* must be whole numbers.*missing='drop'"):
+            mb.fit(mb.Data(x, weights=np.full(60, 0.5), **given), select=select, progress=False)

@@ -179,7 +179,7 @@ def test_rows_with_large_components_are_swept(rows, monkeypatch):
 def test_what_a_search_cannot_do_with_missing_cells_is_refused(rows):
     x = table(rows)
     weighted = mb.Data(x, weights=np.full(len(x), 0.5)).count(MODEL)
-    with pytest.raises(mb.InputError, match="whole numbers in a search"):
+    with pytest.raises(mb.InputError, match=r"whole numbers in a search.*missing='drop'"):
         mb.select(MODEL, weighted, progress=False)
     unseen = x.copy()
     unseen[:, 1] = np.nan

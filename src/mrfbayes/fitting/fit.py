@@ -22,6 +22,7 @@ from mrfbayes.estimation.result import Estimate
 from mrfbayes.fitting.result import Fit
 from mrfbayes.model.build import grid
 from mrfbayes.model.field import Model, require_model
+from mrfbayes.model.scales import scaled
 from mrfbayes.priors import by_part
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.sampling.sample import check_call, sample
@@ -30,6 +31,7 @@ from mrfbayes.structure.moves import search_prior
 from mrfbayes.structure.problem import edge_factors
 from mrfbayes.structure.reruns import RERUN_LENGTH
 from mrfbayes.structure.result import SearchResult
+from mrfbayes.structure.search import check_weights
 from mrfbayes.structure.selection import Selection
 from mrfbayes.structure.selection import select as search_graphs
 
@@ -208,6 +210,7 @@ def run_fit(
     if call["rng"] is None and call["checkpoint"] is None:
         call = {**call, "rng": random_streams.fresh_seed()}  # one seed of all parts
     check_call(model, call)
+    scaled(model, scale)  # refuses one that the model does not have
     seconds = call["seconds"]
     for name, value, is_asked, how in (
         ("slab", slab, select, "the search over graphs: give select=True (--select)"),
@@ -228,6 +231,8 @@ def run_fit(
                 raise InputError(f"group: {n} different values; groups are 2 to {MOST_GROUPS_COMPARED}.")
             groups, of_groups = split_groups(model, data), priors["groups"]
             group_coordinates(model, len(groups), of_groups.get("slab", "normal(0, 1)"), of_groups["prior"])
+        for part in [*groups.values(), *([statistics] if select else [])]:
+            check_weights(part)
         seconds = None if seconds is None else (0.4 if select or groups else 0.6) * limit.left
         posterior = sample(model, statistics, **{**call, "seconds": seconds})
         on_posterior(posterior)

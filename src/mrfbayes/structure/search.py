@@ -384,12 +384,21 @@ def augmentation(groups: Sequence[Statistics], moves: MoveView) -> Augmentation 
     return Augmentation(tuple(_completing(statistics) for statistics in groups), known, centring(moves))
 
 
+def check_weights(statistics: Statistics) -> None:
+    """Refuse rows whose missing cells cannot be drawn row by row."""
+    incomplete = statistics.incomplete
+    if incomplete is not None and not np.array_equal(incomplete.weight, np.rint(incomplete.weight)):
+        raise InputError(
+            "weights: those of rows with missing cells must be whole numbers in a search over graphs or differences, "
+            "which draws the cells of each row: round them, leave these rows out (missing='drop'), or do not search."
+        )
+
+
 def _completing(statistics: Statistics) -> DrawnComponents | SweptRows | None:
     incomplete = statistics.incomplete
     if incomplete is None:
         return None
-    if not np.array_equal(incomplete.weight, np.rint(incomplete.weight)):
-        raise InputError("weights of rows with missing cells must be whole numbers in a search over graphs.")
+    check_weights(statistics)
     layout = cell_layout(statistics.model)
     if is_summed(statistics):
         data = observed(statistics)
