@@ -228,3 +228,16 @@ def app_commands():
     import typer
 
     return typer.main.get_command(app).commands
+
+
+def test_settings_have_the_name_of_the_command_as_a_heading_or_none(folder):
+    """`cost`, whose answer is the same for both and another one than without settings."""
+    found = []
+    for text in ('grid = "2x3"\n', '[cost]\ngrid = "2x3"\n'):
+        (folder / "own.toml").write_text(text)
+        found.append(json.loads(run("cost", "--settings", folder / "own.toml", "--json").stdout)["treewidth"])
+    assert found == [2, 2]
+    for text, name in (('grad = "2x3"\n', "grad"), ("cost = 3\n", "cost"), ('[fit]\ngrid = "2x3"\n', "fit")):
+        (folder / "own.toml").write_text(text)
+        with pytest.raises(mb.InputError, match=rf"'{name}' is not a setting .* below \[cost\] or without a heading"):
+            run("cost", "--settings", folder / "own.toml")

@@ -106,12 +106,13 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
         raise InputError(f"--settings {path}: no such file.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"--settings {path}: not a TOML file ({error}).") from None
-    table = content.get(command, {})
-    unknown = sorted({*(set(content) - {command}), *(set(table) - known)})
+    has_heading = isinstance(content.get(command), dict)
+    table = content[command] if has_heading else content
+    unknown = sorted({*(set(content) - {command} if has_heading else ()), *(set(table) - known)})
     if unknown:
         raise InputError(
-            f"--settings {path}: {unknown[0]!r} is not a setting of `mrfbayes {command}`; choose among "
-            f"[{command}] {', '.join(sorted(known))}."
+            f"--settings {path}: {unknown[0]!r} is not a setting of `mrfbayes {command}`; write them below "
+            f"[{command}] or without a heading, and choose among {', '.join(sorted(known))}."
         )
     context.default_map = dict(table)
     return path
