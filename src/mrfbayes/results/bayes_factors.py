@@ -194,6 +194,12 @@ def no_evidence(model: Model) -> EdgeEvidence:
     return EdgeEvidence(lacking, lacking, lacking, "not computed")
 
 
+def without_evidence(posterior: Posterior) -> Posterior:
+    """The same posterior, which was derived from that of a larger model: its draws follow no prior of their own."""
+    posterior.__dict__["_edge_evidence"] = no_evidence(posterior.model)
+    return posterior
+
+
 def _warn_of_unknown(found: EdgeEvidence, problem: Problem, blocks: np.ndarray) -> None:
     unknown = np.flatnonzero(np.isnan(found.log_bf10))
     if not unknown.size:

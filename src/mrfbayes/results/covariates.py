@@ -13,7 +13,7 @@ from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.methods.covariates import PseudoRows, statistics_of, stretched
 from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.results import diagnostics
-from mrfbayes.results.bayes_factors import edge_blocks, from_draws, verdicts
+from mrfbayes.results.bayes_factors import edge_blocks, from_draws, verdicts, without_evidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,13 +41,14 @@ class WithCovariates:
         Returns
         -------
         Posterior
-            Of the field without covariates: tables, plots, predictions and queries work as for any other.
+            Of the field without covariates: tables, plots, predictions and queries work as for any other, but there
+            are no Bayes factors of its edges.
         """
         model = _model(self)
         w = model.log_odds_at(self.log_odds, values)
         draws = model.field.chart.theta(w)
         text = ", ".join(f"{c.name} = {values.get(c.name, c.centre):g}" for c in model.covariates)
-        return replace(
+        found = replace(
             self,
             model=model.field,
             draws=draws,
@@ -60,6 +61,7 @@ class WithCovariates:
             _quantile=None,
             notes=(*self.notes, f"at {text}"),
         )
+        return without_evidence(found)
 
     def effects(self: Posterior, *, ci_prob: float = 0.9) -> pd.DataFrame:  # type: ignore[misc]
         """A row per effect of a covariate: mean, sd, interval, change per unit of the covariate, Bayes factor.

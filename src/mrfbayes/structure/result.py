@@ -11,7 +11,7 @@ import numpy as np
 
 from mrfbayes.model.result import StoredResult
 from mrfbayes.results import diagnostics
-from mrfbayes.results.bayes_factors import verdicts
+from mrfbayes.results.bayes_factors import verdicts, without_evidence
 from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -142,11 +142,21 @@ class SearchResult(StoredResult):
             index=pd.Index(self.model.blocks[: self.model.n_edges], name="edge"),
         )
 
-    def _as_posterior(self, log_odds: np.ndarray, n: float, label: str, problem: Problem | None = None) -> Posterior:
-        """Draws (chains, draws, p) of the search as a posterior, so that all that is computed from draws is there."""
+    def _as_posterior(
+        self, log_odds: np.ndarray, n: float, label: str, problem: Problem | None = None, part: str | None = None
+    ) -> Posterior:
+        """Draws (chains, draws, p) of the search as a posterior, so that all that is computed from draws is there.
+
+        Parameters
+        ----------
+        part : digest of the data where they are a part of those of the search, whose likelihood is then not known
+        """
         draws = self.model.chart.theta(log_odds)
-        return Posterior(
-            **{name: getattr(self, name) for name in _SHARED},
+        shared = {name: getattr(self, name) for name in _SHARED}
+        if part is not None:
+            shared |= {"data_digest": part, "log_likelihood": None}
+        posterior = Posterior(
+            **shared,
             draws=draws,
             mean=draws.mean(axis=(0, 1)),
             sd=draws.std(axis=(0, 1)),
@@ -160,6 +170,7 @@ class SearchResult(StoredResult):
             w=log_odds,
             _problem=problem,
         )
+        return without_evidence(posterior)
 
     def _subject(self) -> tuple[str, str]:
         """What the search was of, and what its edges are expected to be."""
