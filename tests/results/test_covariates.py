@@ -44,6 +44,35 @@ def test_what_is_not_known_is_refused(posterior):
         posterior.explained()
 
 
+def test_the_field_at_given_values_has_a_table_of_edges_without_bayes_factors(posterior, tmp_path):
+    at = posterior.at(age=50.0)
+    table = at.edges()
+    np.testing.assert_allclose(table["mean"], at.log_odds[..., :2].mean(axis=(0, 1)))
+    assert table["log_bf10"].isna().all()
+    assert (table["verdict"] == "unknown").all()
+    at.save(tmp_path / "at.nc")
+    assert mb.load(tmp_path / "at.nc").edges().equals(table)
+
+
+def test_what_needs_one_field_asks_for_values_of_the_covariates(posterior):
+    posterior = replace(posterior, details={"missing": "3 rows"})
+    rows = np.array([[0, 255, 1], [1, 0, 255]])
+    for ask in (posterior.predictability, posterior.impute):
+        for data in (None, rows):
+            with pytest.raises(mb.InputError, match=r"depends on covariates \(age, sex\).*post\.at\("):
+                ask(data=data)
+    with pytest.raises(mb.InputError, match=r"not for fields that depend on covariates; post\.at\("):
+        mb.predictive_check(posterior)
+    at = posterior.at(age=50.0)
+    for ask in (at.predictability, at.impute):
+        with pytest.raises(mb.InputError, match=r"keeps no rows \(loaded, or derived\); pass rows"):
+            ask()
+    with pytest.raises(mb.InputError, match="missing_information: this posterior keeps no rows"):
+        at.missing_information()
+    with_holes = mb.Data(np.where(rows == 255, np.nan, rows), schema=None)
+    assert at.impute(1, with_holes)[0].max() <= 1
+
+
 @pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 @pytest.mark.parametrize("levels", [2, 5])
 def test_rows_with_missing_cells_explain_nothing(levels):

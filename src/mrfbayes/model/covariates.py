@@ -153,8 +153,13 @@ class CovariateModel(Model):
     @property
     def lowering(self) -> Lowering:
         """Refused: there is one for every value of the covariates."""
+        raise self.no_one_field
+
+    @property
+    def no_one_field(self) -> InputError:
+        """The error of all that computes with one field."""
         names = ", ".join(covariate.name for covariate in self.covariates)
-        raise InputError(
+        return InputError(
             f"this field depends on covariates ({names}), so there is no one field to compute with: choose their "
             "values, as in post.at(...), which is the posterior of a field without covariates."
         )

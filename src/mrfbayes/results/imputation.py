@@ -19,6 +19,7 @@ from mrfbayes.data.statistics import Statistics
 from mrfbayes.data.tally import IncompleteTally
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.clamped import Clamped, observed
+from mrfbayes.model.covariates import CovariateModel
 from mrfbayes.model.field import Model
 from mrfbayes.particles.completions import complete_by_gibbs
 from mrfbayes.particles.dense import cell_layout
@@ -78,6 +79,11 @@ def completion_of(posterior: Posterior, data: object, who: str, is_own: bool = F
     who : whose need of them an error names
     is_own : whether ``data`` has to be what the posterior was learned from
     """
+    if isinstance(posterior.model, CovariateModel):
+        if is_own:
+            remedy = "post.at(...).predictability(rows) judges rows with given values of the covariates"
+            raise InputError(f"{who}: not for fields that depend on covariates; {remedy}.")
+        raise posterior.model.no_one_field
     known = None if posterior._problem is None else posterior._problem.statistics
     if (known is None or known.incomplete is None) and posterior.facts.missing is None:
         return None
@@ -96,7 +102,8 @@ def _rows_of(posterior: Posterior, who: str) -> tuple[np.ndarray, np.ndarray]:
     """All rows that the posterior knows, and their weights."""
     statistics = None if posterior._problem is None else posterior._problem.statistics
     if statistics is None or statistics.incomplete is None:
-        raise InputError(f"{who}: this posterior knows of no missing cells; pass rows that have some as data=.")
+        lacks = "knows of no missing cells" if posterior.facts.missing is None else "keeps no rows (loaded, or derived)"
+        raise InputError(f"{who}: this posterior {lacks}; pass rows that have some as data=.")
     return _all_rows(statistics, who)
 
 
@@ -148,6 +155,8 @@ class WithMissingCells:
             If no cell is missing, or the weights of the rows are not whole numbers.
         """
         model, seed = self.model, seed_sequence(rng)
+        if isinstance(model, CovariateModel):
+            raise model.no_one_field
         if data is None:
             rows, weights = _rows_of(self, "impute")
             if not np.array_equal(weights, np.rint(weights)):
@@ -174,6 +183,11 @@ class WithMissingCells:
         -------
         Series
             Shares by parameter; 0 if no cell is missing.
+
+        Raises
+        ------
+        InputError
+            If cells are missing, and the posterior was loaded or derived from another without its rows.
         """
         import pandas as pd
 
@@ -182,6 +196,9 @@ class WithMissingCells:
         if known is not None:
             return pd.Series(np.array(known), index, name="missing_information")
         problem = self._problem
+        if problem is None and self.facts.missing is not None:
+            remedy = "ask the result of sample(), of a model without covariates, before save()"
+            raise InputError(f"missing_information: this posterior keeps no rows (loaded, or derived); {remedy}.")
         if problem is None or problem.statistics.incomplete is None:
             return pd.Series(np.zeros(len(index)), index, name="missing_information")
         w = self.log_odds.reshape(-1, len(index)).mean(axis=0)
