@@ -64,3 +64,8 @@ def test_what_is_no_result_is_refused_by_path(fitted, tmp_path):
         mb.load(tmp_path / "text.nc")
     with pytest.raises(mb.InputError, match=r"text\.nc' is a file"):
         fitted.save(tmp_path / "text.nc")
+
+
+def test_a_fit_is_saved_to_a_path_alone(fitted):
+    with pytest.raises(mb.InputError, match="path = None: give the path of a folder"):
+        fitted.save(None)

@@ -97,8 +97,6 @@ def fit(
 ) -> Fit:
     """Learn a field from data in one call, as the command ``mrfbayes fit`` does.
 
-    Covariates are refused, of the data as of the model: `mrfbayes.sample` takes them.
-
     Parameters
     ----------
     source : DataLike
@@ -138,6 +136,11 @@ def fit(
     Fit
         Has ``data``, ``model``, ``posterior``, ``selection`` and ``groups``; ``report(path)`` and ``save(folder)``
         write files.
+
+    Raises
+    ------
+    InputError
+        If the data or the model have covariates, which `mrfbayes.sample` takes.
 
     See Also
     --------

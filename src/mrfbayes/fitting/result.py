@@ -221,7 +221,14 @@ class Fit(CompositeResult):
             Title of the report.
         overwrite : bool
             Whether files that exist are replaced.
+
+        Raises
+        ------
+        InputError
+            If `path` is no path.
         """
+        if not isinstance(path, (str, PathLike)):
+            raise InputError(f"path = {path!r}: give the path of a folder.")
         self._write(Path(path), title, overwrite)
 
     def _write(self, place: Path, title: str, overwrite: bool) -> dict[str, Path]:

@@ -146,6 +146,11 @@ class Model:
         -------
         Model
 
+        Raises
+        ------
+        InputError
+            If there is an `offset` without `covariates`.
+
         Examples
         --------
         >>> from mrfbayes import Model, Schema

@@ -117,6 +117,11 @@ def predictive_check(
     PredictiveCheck
         A table with one row per statistic, and all replicates.
 
+    Raises
+    ------
+    InputError
+        If `posterior` is none.
+
     See Also
     --------
     PredictiveCheck : What it returns.

@@ -188,7 +188,7 @@ def _named(data: object) -> dict[str, object]:
     if isinstance(data, Data):
         if not data.has_group:
             raise InputError("data: no groups; make Data(..., group=...), or give a mapping from names to data.")
-        given = dict(data.parts())
+        given: dict[str, object] = dict(data.parts())
     elif isinstance(data, Mapping):
         given = {str(name): part for name, part in data.items()}
         if len(given) < len(data):
