@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import mrfbayes as mb
@@ -84,3 +85,36 @@ def test_labels_without_an_order_get_no_agreement_between_positions():
     assert agree.counts[0] == 200
     model = mb.Model.from_data(mb.Data(x))
     assert model.chart.sides.max() == 5  # a table with a reference category
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_booleans_and_the_words_for_them_are_coded_alike(tmp_path):
+    truth = pd.DataFrame(X.astype(bool), columns=["a", "b", "c"])
+    sources = {"pandas": truth, "nullable": truth.astype("boolean"), "polars": pl.from_pandas(truth)}
+    sources["numpy"] = {name: truth[name].to_numpy() for name in truth}
+    for write_word in (str, lambda value: str(value).upper(), lambda value: str(value).lower()):
+        name = f"{write_word(True)}.csv"
+        truth.map(write_word).to_csv(tmp_path / name, index=False)
+        sources[name] = tmp_path / name
+    made = {name: Data(source) for name, source in sources.items()}
+    assert {data.schema for data in made.values()} == {made["pandas"].schema}
+    sources["category"] = truth.map(str).astype("category")  # which keeps its words
+    words, turned = Data(sources["category"]), Data(sources["TRUE.csv"], levels="TRUE<FALSE")
+    assert words.schema["a"].labels == ("False", "True")
+    for source in sources.values():
+        for data, expected in ((made["pandas"], X), (made["TRUE.csv"], X), (words, X), (turned, 1 - X)):
+            later = Data(source, schema=data.schema)
+            np.testing.assert_array_equal(later.rows(), expected)
+            np.testing.assert_array_equal(np.stack(later.variables["n"])[:, 1], expected.sum(axis=0))
+        np.testing.assert_array_equal(Data(source).count(NAMED).rows, X)
+    groups = {"x": truth, "y": tmp_path / "TRUE.csv"}
+    compared = mb.compare_groups(NAMED, groups, draws=5, chains=1, warmup=5, progress=False)
+    assert compared.schema == made["pandas"].schema
+
+
+def test_true_and_false_among_other_labels_stay_words():
+    mixed = Data({"a": ["True", "False", "maybe", "True"], "b": ["True", "false", "True", "false"]}).schema
+    assert mixed["a"].labels == ("False", "True", "maybe")
+    assert mixed["b"].labels == ("false", "True")
+    with pytest.raises(InputError, match="unknown label 'maybe'"):
+        Data({"a": ["maybe", "True"], "b": [True, False]}, schema=Data({"a": [True, False], "b": [0, 1]}).schema).rows()

@@ -209,6 +209,9 @@ class CodedTable:
                 continue
             for j, column in enumerate(made):
                 column.see(batch, j)
+        for column in made:
+            if self._options.levels_for(column) is None:
+                column.read_truths()
         if problems and not is_image:
             for text in filter(None, map(column_problem, made)):
                 problems.add(text)

@@ -11,7 +11,7 @@ import numpy as np
 from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.types import Stored
 from mrfbayes.data.deciding import CodingFindings, column_problem, kind_of, leave_out, levels_advice, near
-from mrfbayes.data.values import Batch, Coded, Column, Value, Values, as_value, is_missing, listed, show
+from mrfbayes.data.values import TRUTH, Batch, Coded, Column, Value, Values, as_value, is_missing, listed, show
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema, Variable
 
@@ -64,8 +64,9 @@ class Encoder:
             except TypeError:  # a list or a dictionary in a cell
                 raise UnknownValueError from None
             return np.array([known[value] for value in cells], dtype=np.uint8)
-        if not marks and values.dtype.kind in "bui" and list(table) == list(range(len(table))):
-            return _as_states(values, len(table))
+        numbers = {value: state for value, state in table.items() if isinstance(value, float)}
+        if not marks and values.dtype.kind in "bui" and numbers == {k: k for k in range(len(numbers))}:
+            return _as_states(values, len(numbers))
         coded = np.full(len(values), MISSING_CODE, dtype=np.uint8)
         is_known = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
         for value, state in (*((value, MISSING_CODE) for value in marks), *table.items()):
@@ -79,11 +80,23 @@ class Encoder:
 
 
 def _table(variable: Variable) -> dict[Value, int]:
-    """State of each value; the name of a value stands for it, too."""
+    """State of each value; the name of a value stands for it, too, as True and False and 1 and 0 do for each other."""
     table = {value: state for state, value in enumerate(variable.values)}
     for state, text in enumerate(variable.texts or ()):
         table.setdefault(text, state)
+    truths = {TRUTH.get(str(value), value): state for value, state in table.items()}
+    if {0.0, 1.0} <= truths.keys():
+        for value, truth in (*TRUTH.items(), (0.0, 0.0), (1.0, 1.0)):
+            table.setdefault(value, truths[truth])
     return table
+
+
+def state_counts(variable: Variable, column: Column) -> list[int]:
+    """How many cells of a column are in each state."""
+    table, counts = _table(variable), [0] * variable.n_states
+    for value in column.counts.keys() & table.keys():
+        counts[table[value]] += column.counts[value]
+    return counts
 
 
 def _state_of(value: object, table: Mapping[Value, int], marks: frozenset[Value]) -> int:

@@ -14,7 +14,7 @@ from mrfbayes.base.errors import InputError, Problems
 from mrfbayes.base.plain_text import grid
 from mrfbayes.base.types import ColumnsLike, DataLike, LevelsLike, MarksLike
 from mrfbayes.data.coded_table import CodedTable
-from mrfbayes.data.coding import Encoder, UnknownValueError
+from mrfbayes.data.coding import Encoder, UnknownValueError, state_counts
 from mrfbayes.data.deciding import read_options
 from mrfbayes.data.reading import (
     RoleTable,
@@ -266,7 +266,7 @@ class Data(CodedTable):
         rows = []
         for j, variable in enumerate(self.schema):
             column = columns[variable.name] if not by_place or variable.name in columns else list(columns.values())[j]
-            counts = [column.counts.get(value, 0) for value in variable.values]
+            counts = state_counts(variable, column)
             rows.append((variable.name, variable.kind, list(variable.labels), counts, column.n_missing))
         return pd.DataFrame(rows, columns=["name", "kind", "labels", "n", "n_missing"]).set_index("name")
 

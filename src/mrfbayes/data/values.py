@@ -102,6 +102,9 @@ SUSPECTED_MISSING = frozenset(
     {"", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "#nan", "nat", "null", "?", "-", "--", ".", "..", "..."}
 )
 Value = float | str
+# The words for no and yes that programs write, each pair in one spelling; they stand for 0 and 1, as booleans do.
+TRUTHS = (("False", "True"), ("FALSE", "TRUE"), ("false", "true"))
+TRUTH = {word: float(k) for pair in TRUTHS for k, word in enumerate(pair)}
 
 
 @dataclass
@@ -150,6 +153,12 @@ class Column:
                 self.counts[known] += count
             else:
                 self.overflow = True
+
+    def read_truths(self) -> None:
+        """Take True and False for 1 and 0, as a table of booleans has them, where there are no other values."""
+        if self.first and self.categories is None and any(set(self.first) <= set(pair) for pair in TRUTHS):
+            self.first = {TRUTH[str(word)]: place for word, place in self.first.items()}
+            self.counts = Counter({TRUTH[str(word)]: count for word, count in self.counts.items()})
 
     def joined(self, other: Column) -> Column:
         """What this column and a later part of it hold together."""
