@@ -56,5 +56,9 @@ def test_nodes_that_cover_each_other_are_moved_apart():
 def test_places_by_name_are_put_in_the_order_of_the_nodes():
     model = mb.graph([("a", "b")])
     np.testing.assert_array_equal(positions(model, {"b": (3, 4), "a": (1, 2)}), [[1, 2], [3, 4]])
+    with pytest.raises(mb.InputError, match="layout = 'foo': choose one of 'auto', 'circle'"):
+        positions(mb.grid(2, 2), "foo")
+    with pytest.raises(mb.InputError, match="layout: expected numbers"):
+        positions(mb.grid(1, 1), [["a", "b"]])
     with pytest.raises(mb.InputError, match=r"shape \(3, 2\)"):
         positions(model, np.zeros((3, 2)))

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mrfbayes.base.checks import numbers, one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import LayoutLike
 from mrfbayes.model.edges import pixels_of
 from mrfbayes.model.field import Model
 
-LAYOUTS = ("circle", "spring", "grid")
+LAYOUTS = ("auto", "circle", "spring", "grid")
 MOST_NODES = 20_000
 LAYOUT_SEED = 1
 SIDES = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])  # of a node, for its name: right, left, above, below
@@ -30,6 +31,7 @@ def positions(model: Model, layout: LayoutLike = "auto", strength: np.ndarray | 
     d, layout = model.n_nodes, "auto" if layout is None else layout
     if not isinstance(layout, str):
         return _given(model, layout)
+    one_of("layout", layout, LAYOUTS)
     if d > MOST_NODES:
         raise InputError(f"layout: {d} nodes are too many to draw; plot a part of the field.")
     if layout == "auto":
@@ -39,8 +41,6 @@ def positions(model: Model, layout: LayoutLike = "auto", strength: np.ndarray | 
             raise InputError("layout = 'grid': this model is not a grid; choose 'circle' or 'spring'.")
         row, column = pixel_places(model).T
         return np.stack([column, -row], axis=1).astype(float)
-    if layout not in LAYOUTS:
-        raise InputError(f"layout = {layout!r}: choose one of {', '.join(map(repr, LAYOUTS))}, or give places.")
     angle = np.pi / 2 - 2 * np.pi * np.arange(d) / max(d, 1)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return circle if layout == "circle" else _springs(model, circle, strength)
@@ -123,7 +123,7 @@ def _given(model: Model, layout: object) -> np.ndarray:
         if missing:
             raise InputError(f"layout: no place is given for node {missing[0]!r}.")
         layout = [layout[name] for name in model.nodes]
-    places = np.asarray(layout, dtype=float)
+    places = numbers("layout", layout)
     if places.shape != (model.n_nodes, 2):
         raise InputError(f"layout has shape {places.shape}, expected ({model.n_nodes}, 2): a place per node.")
     return places
