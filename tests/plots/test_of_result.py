@@ -33,3 +33,8 @@ def test_unknown_pictures_and_results_raise_input_error(posterior):
         draw(posterior, "cake", {})
     with pytest.raises(mb.InputError, match="a dict has no picture"):
         draw({}, None, {})
+    for result in (posterior, type("Fit", (), {"posterior": posterior})()):
+        with pytest.raises(mb.InputError, match="picture 'network' has no option 'foo'; its options: layout"):
+            draw(result, "network", {"foo": 1})
+        with pytest.raises(mb.InputError, match="picture 'nodes' has no option 'posterior'"):
+            draw(result, "nodes", {"posterior": posterior})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, wraps
+from inspect import signature
 from typing import TYPE_CHECKING, TypeAlias
 
 from mrfbayes import plots
@@ -24,7 +25,7 @@ def _field(posterior: Posterior, ax: Axes | None = None) -> Drawing:
 
 
 def _of_posterior(draw: Picture) -> Picture:
-    return lambda fit, **options: draw(fit.posterior, **options)
+    return wraps(draw)(lambda fit, **options: draw(fit.posterior, **options))
 
 
 POSTERIOR: dict[str, Picture] = {
@@ -67,4 +68,8 @@ def draw(result: Result, kind: str | None, options: Mapping[str, PlotOption]) ->
         raise InputError(f"plot: a {name} has no picture; plot one of the results in it.")
     if kind is not None and kind not in pictures:
         raise InputError(f"kind = {kind!r}: a {name} has the pictures {', '.join(map(repr, pictures))}.")
-    return pictures[kind or next(iter(pictures))](result, **options)
+    kind = kind or next(iter(pictures))
+    known = list(signature(pictures[kind]).parameters)[1:]
+    if unknown := [option for option in options if option not in known]:
+        raise InputError(f"plot: picture {kind!r} has no option {unknown[0]!r}; its options: {', '.join(known)}.")
+    return pictures[kind](result, **options)
