@@ -78,6 +78,9 @@ def test_the_table_has_the_promised_columns_in_the_order_of_the_parameters():
     graphs = sel.graphs(3)
     assert len(graphs) == 3
     assert graphs.probability.is_monotonic_decreasing
+    for top in (0, -1, "a"):
+        with pytest.raises(mb.InputError, match=f"top = {top!r}: give a whole number, at least 1"):
+            sel.graphs(top)
     assert "edges expected" in repr(sel)
 
 

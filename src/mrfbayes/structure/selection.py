@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
+from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed
 from mrfbayes.base.types import DataLike, DistributionLike, EdgePriorLike, PriorLike, Scale
@@ -212,7 +213,7 @@ class Selection(SearchResult):
         """
         import pandas as pd
 
-        m = self.model.n_edges
+        m, top = self.model.n_edges, whole("top", top)
         packed = np.packbits(self.included, axis=2)
         found, kind, count = np.unique(
             packed.reshape(-1, packed.shape[2]), axis=0, return_inverse=True, return_counts=True
