@@ -143,6 +143,8 @@ def test_result_has_tables_pictures_and_bridges(confused):
         ({"neighbours": 6}, "neighbours", "6"),
         ({"chains": 0}, "chains", "0"),
         ({"draws": 1}, "draws", "1"),
+        ({"seconds": -1}, "seconds", "-1"),
+        ({"seconds": "a"}, "seconds", "'a'"),
         ({"mean_prior": (0, -1)}, "mean_prior", "-1"),
         ({"variance_prior": (0.5, 1)}, "variance_prior", "0.5"),
         ({"image": np.ones((3, 3))}, "image", "1"),
