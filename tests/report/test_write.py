@@ -107,6 +107,9 @@ def test_wrong_arguments_raise_input_error(posterior, tmp_path):
     assert (tmp_path / "there.html").read_text() == "mine"
     with pytest.raises(mb.InputError, match="got int"):
         mb.report(3, tmp_path / "b.html")
+    for part, kind in (("selection", "Selection"), ("groups", "GroupComparison"), ("comparison", "Comparison")):
+        with pytest.raises(mb.InputError, match=f"{part}: got Posterior, expected a {kind}"):
+            mb.report(posterior, tmp_path / "b.html", **{part: posterior})
     with pytest.raises(mb.InputError, match="there is no folder"):
         mb.report(posterior, tmp_path / "nowhere" / "b.html", check=False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["there.html"]

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import resources
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from markupsafe import Markup
 
@@ -20,18 +20,16 @@ from mrfbayes.model.result import Result
 from mrfbayes.model.scales import meaning
 from mrfbayes.plots.layouts import is_lattice
 from mrfbayes.report import figures, tables
+from mrfbayes.report.codebook import read_codebook
 from mrfbayes.report.figures import Picture, PicturePlan, live_network
 from mrfbayes.report.findings import Findings
 from mrfbayes.report.sentences import WORTH_SHOWING, brief, checks, citations, facts, methods_paragraph, sentences
 from mrfbayes.report.tables import PageTable, frame_table
 from mrfbayes.report.wording import plural, without_folder
 from mrfbayes.results.posterior import Posterior
+from mrfbayes.sampling.compare import Comparison
 from mrfbayes.structure.groups import GroupComparison
 from mrfbayes.structure.selection import Selection
-
-if TYPE_CHECKING:
-    from mrfbayes.sampling.compare import Comparison
-
 
 UNTITLED = "Posterior of a Markov random field"
 
@@ -58,7 +56,7 @@ def report(
     comparison: Comparison | None = None,
     selection: Selection | None = None,
     groups: GroupComparison | None = None,
-    codebook: Mapping[str, str] | None = None,
+    codebook: Mapping[str, str] | str | PathLike[str] | None = None,
     check: bool = True,
     overwrite: bool = False,
 ) -> Path:
@@ -84,8 +82,8 @@ def report(
         Result of `mrfbayes.select`, for a section on the structure.
     groups : GroupComparison, optional
         Result of `mrfbayes.compare_groups`, for a section on differences.
-    codebook : mapping of str to str, optional
-        Texts of the items by name.
+    codebook : mapping of str to str, str or path, optional
+        Texts of the items by name, or a CSV file with a name and a text in each row.
     check : bool, default True
         Whether a posterior predictive check is made if it takes seconds.
     overwrite : bool, default False
@@ -115,13 +113,21 @@ def report(
     """
     if not isinstance(posterior, (Posterior, Selection, GroupComparison)):
         raise InputError(f"report: got {type(posterior).__name__}; give a posterior, a selection or a comparison.")
-    target = Path(path)
+    parts = {
+        "comparison": (comparison, Comparison),
+        "selection": (selection, Selection),
+        "groups": (groups, GroupComparison),
+    }
+    for name, (given, kind) in parts.items():
+        if given is not None and not isinstance(given, kind):
+            raise InputError(f"{name}: got {type(given).__name__}, expected a {kind.__name__}.")
+    target, texts = Path(path), read_codebook(codebook, posterior.model)
     check_targets({"path": target}, overwrite=overwrite)
     if isinstance(posterior, Posterior):
-        findings = Findings(posterior, cast("Scale", scale), check, selection, groups, dict(codebook or {}))
+        findings = Findings(posterior, cast("Scale", scale), check, selection, groups, texts)
     else:
         findings = Findings.of(posterior, scale)
-        findings.codebook = dict(codebook or {})
+        findings.codebook = texts
     write_text(target, render(findings, title or UNTITLED, source, _comparison(comparison)), overwrite)
     return target
 
