@@ -9,6 +9,7 @@ import pytest
 
 import mrfbayes as mb
 from command_line import invoke as run
+from mrfbayes.plots.of_result import PICTURES
 
 
 def test_commands_on_the_result(fitted, study):
@@ -28,8 +29,10 @@ def test_commands_on_the_result(fitted, study):
     picture = json.loads(run("plot", result, "forest", "--out", study / "forest.svg", "--json").stdout)
     assert (study / "forest.csv").exists()
     assert picture["picture"].endswith("forest.svg")
-    with pytest.raises(mb.InputError, match="choose one of network, panels"):
+    with pytest.raises(mb.InputError, match="kind = 'pie': choose one of 'network', 'panels'"):
         run("plot", result, "pie")
+    with pytest.raises(mb.InputError, match="picture 'forest' has no option 'layout'"):
+        run("plot", result, "forest", "--layout", "circle", "--out", study / "refused.svg")
     predicted = study / "predicted.csv"
     said = json.loads(
         run("predict", result, study / "answers.csv", "--given", "ti*", "--out", predicted, "--json").stdout
@@ -89,6 +92,8 @@ def test_all_commands_open_every_kind_of_result(searched, study, name):
     table = json.loads(run("edges", result, "--json").stdout)
     assert set(table) == {"tired--worried", "tired--sad", "worried--sad"}
     assert run("report", result, "--out", study / f"{name}.html").exit_code == 0
+    for kind in PICTURES[type(mb.load(result)).__name__]:
+        run("plot", result, kind, "--out", study / f"{name}-any-{kind}.pdf")
     for kind in ("network", "evidence", "forest"):
         picture = study / f"{name}-{kind}.svg"
         run("plot", result, kind, "--out", picture, "--width", "single")
@@ -125,6 +130,10 @@ def test_commands_open_results_without_one_posterior(study):
     run("export", study / "estimate.nc", "--format", "edges", "-o", study / "estimate.exported.csv")
     table = pd.read_csv(study / "estimate.exported.csv")
     np.testing.assert_allclose(table.iloc[:, -1], results["estimate"].log_odds[:3], rtol=1e-6)
+    with pytest.raises(mb.InputError, match="predict: Estimate has no one posterior"):
+        run("predict", study / "estimate.nc", study / "known.csv", "--given", "a", "-o", study / "refused.csv")
+    with pytest.raises(mb.InputError, match="picture 'trace' has no option 'layout'"):
+        run("plot", study / "estimate.nc", "trace", "--layout", "circle", "-o", study / "refused.svg")
     for words in (["report", "estimate"], ["report", "fits"], ["export", "fits"], ["edges", "segment"]):
         options = [] if words[0] == "edges" else ["-o", study / "refused.html"]
         with pytest.raises(mb.InputError):

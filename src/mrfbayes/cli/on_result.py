@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.cli import show
@@ -15,35 +15,38 @@ from mrfbayes.cli.files import write_csv, writing
 from mrfbayes.cli.options import Common, Overwrite, ResultFile, RowsShown, ScaleChoice, SeedChoice, TableFile, grouped
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from mrfbayes.model.result import Result
     from mrfbayes.report.findings import Findings
 
-PLOTS = ("network", "panels", "forest", "nodes", "evidence", "field", "marginals", "ranks")
+PLOTS = (
+    "network, panels, forest, nodes, centrality, evidence, field, marginals or ranks; of a search over graphs also "
+    "structures or complexity, of groups differences"
+)
 
 
 def open_result(path: Path, scale: str | None = None) -> tuple[Findings | None, Result]:
     """What a saved result says of its parameters (a posterior, the average over graphs, the middle of groups), and it.
 
-    An estimate, a segmentation or a family of fits has no one posterior to say anything of, and stands for itself.
+    Any other, as an estimate or a family of fits, has no one posterior to say anything of, and stands for itself.
     """
     import mrfbayes as mb
     from mrfbayes.report.findings import Findings
 
     found = mb.load(path)
-    if isinstance(found, (mb.Estimate, mb.Segmentation, mb.Fits)):
+    if not isinstance(found, (mb.Posterior, mb.Selection, mb.GroupComparison, mb.Fit)):
         return None, found
     findings = Findings.of(found, cast("Scale | None", scale))
     return findings, findings.posterior
 
 
-def load_findings(path: Path, scale: str | None = None) -> Findings:
+def findings_of(path: Path, command: str, scale: str | None = None) -> Findings:
     """What a saved result says of its parameters, or an error where it has no posterior of them."""
-    import mrfbayes as mb
-    from mrfbayes.report.findings import Findings
-
-    return Findings.of(mb.load(path), cast("Scale | None", scale))
+    findings, found = open_result(path, scale)
+    if findings is None:
+        raise InputError(
+            f"{command}: {type(found).__name__} has no one posterior of its parameters; open it in Python."
+        )
+    return findings
 
 
 @grouped
@@ -112,7 +115,7 @@ def report(
     from mrfbayes.report.write import UNTITLED, render
 
     with writing({"--out": out}, {"the result": result}, overwrite), show.quiet_warnings():
-        findings = load_findings(result, scale)
+        findings = findings_of(result, "report", scale)
         write_text(out, render(findings, title or UNTITLED, result.name), overwrite)
         show.findings(findings, brief(findings), (), {"report": out}, common.json)
 
@@ -121,10 +124,10 @@ def report(
 def plot(
     result: ResultFile,
     common: Common,
-    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(PLOTS)}.")] = "network",
+    kind: Annotated[str | None, typer.Argument(help=f"{PLOTS}.", show_default="network")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="SVG, PDF or PNG file; numbers go beside it.")] = None,
     parameter: Annotated[str | None, typer.Option(help="For ranks: which one.")] = None,
-    layout: Annotated[str, typer.Option(help="For network: auto, circle or spring.")] = "auto",
+    layout: Annotated[str | None, typer.Option(help="For networks: auto, circle, spring or grid.")] = None,
     width: Annotated[str | None, typer.Option(help="Column of a journal, single (85 mm) or double (178 mm).")] = None,
     scale: ScaleChoice = None,
     overwrite: Overwrite = False,
@@ -135,24 +138,21 @@ def plot(
 
     mpl.use("Agg")
     import mrfbayes as mb
-    from mrfbayes.plots.of_result import PICTURES
+    from mrfbayes.plots.of_result import PICTURES, draw
 
-    if kind not in PLOTS:
-        raise mb.InputError(f"{kind}: choose one of {', '.join(PLOTS)}.")
-    target = out or Path(f"{kind}.svg")
+    target = out or Path(f"{kind or 'network'}.svg")
     with writing({"--out": target}, {"the result": result}, overwrite), show.quiet_warnings():
         findings, shown = open_result(result, scale)
-        if findings is None:
-            made = np.ravel(np.asarray(shown.plot(), dtype=object))[0].figure  # of axes side by side
-        else:
-            shown = findings.groups or findings.selection or shown
-            own = PICTURES[type(shown).__name__]
-            draw, drawn = (own[kind], shown) if kind in own else (PICTURES["Posterior"][kind], findings.posterior)
-            asked = {"layout": layout, "scale": scale, "parameter": parameter}
-            asked |= {"nodes": "communities"} if kind == "network" else {}
-            known = signature(draw).parameters
-            made = cast("Axes", draw(drawn, **{name: value for name, value in asked.items() if name in known}))
-        picture, numbers = mb.plots.save(made, target, overwrite, width=width)
+        asked = {"layout": layout, "scale": scale, "parameter": parameter}
+        options = {name: value for name, value in asked.items() if value is not None}
+        if findings is not None:
+            kind, shown = kind or "network", findings.groups or findings.selection or shown
+            own, further = PICTURES[type(shown).__name__], PICTURES["Posterior"]
+            one_of("kind", kind, {**own, **further})
+            shown = shown if kind in own else findings.posterior
+            options |= {"nodes": "communities"} if own.get(kind) is further["network"] else {}
+        made = np.ravel(np.asarray(draw(shown, kind, options), dtype=object))[0]  # one of axes side by side
+        picture, numbers = mb.plots.save(made.figure, target, overwrite, width=width)
         show.facts(common.json, {"picture": str(picture), "numbers": str(numbers)})
 
 
@@ -174,7 +174,7 @@ def predict(
     from mrfbayes.data.reading import choose_columns
 
     with writing({"--out": out}, {"data": data, "the result": result}, overwrite):
-        posterior, rows = load_findings(result).posterior, Data(str(data))
+        posterior, rows = findings_of(result, "predict").posterior, Data(str(data))
         names = [name for name in rows.column_names if name in posterior.model.nodes]
         frame = posterior.predict(rows, choose_columns(names, given, None, data.name), draws=draws, rng=rng)
         frame.columns = [f"P({node} = {state})" for node, state in frame.columns]
