@@ -63,9 +63,12 @@ def test_constant_text_column_needs_levels():
 def test_unused_categories_are_kept_with_a_note():
     model = graph([("a", "b")], states=3, fields=True, coupling="table")
     kinds = pd.Categorical(["lo", "hi", "hi"], categories=["hi", "lo", "mid"])
-    stats = coded(pd.DataFrame({"a": kinds, "b": [0, 1, 2]}), "1 column has an unused state: 'a' (state 2", model=model)
+    frame = pd.DataFrame({"a": kinds, "b": [0, 1, 2]})
+    stats = coded(frame, "1 column has an unused state: 'a' (label 'mid'", model=model)
     assert values(stats) == (("hi", "lo", "mid"), (0, 1, 2))
     stats = coded(np.array([[0, 2], [1, 0], [0, 1]]), "state 2 of 'a' never occurs", model=model)
+    five = Data({"a": [1, 2, 3, 4, 5], "b": [1, 2, 3, 4, 4]}, levels=[1, 2, 3, 4, 5])
+    assert "(label 5 of 'b' never occurs)" in five.count(mb.Model.from_data(five)).notes[0]
     text = pd.DataFrame({"a": ["u", "v", "v"], "b": [0, 1, 2]})
     with pytest.raises(InputError, match=r"x:.*a: 2 labels \('u', 'v'\) for 3 states"):
         Data(text).count(model)

@@ -1,6 +1,7 @@
 """What `Data` says of its source: weights, groups, covariates, and how it is shown."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mrfbayes as mb
@@ -33,3 +34,10 @@ def test_repr_shows_variables_and_missing_cells():
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
     assert data.variables.loc["q", "n"] == [1, 1, 0, 0, 1]
+
+
+def test_names_of_covariates_and_tables_without_columns_are_refused_for_what_they_are():
+    with pytest.raises(mb.InputError, match="covariates = 'zz': x has no such column"):
+        mb.Data({"a": [0, 1], "z": [1, 2]}, covariates=["zz"])
+    with pytest.raises(mb.InputError, match="no column is left as a variable; it has no columns"):
+        mb.Data(pd.DataFrame())

@@ -73,3 +73,9 @@ def test_one_field_and_unknown_values_are_refused_by_name():
     with pytest.raises(mb.InputError, match="fields=True"):
         made(field=mb.graph([("a", "b")]))
     assert made("couplings").fingerprint != model.fingerprint
+
+
+def test_effects_are_named_by_the_parameter_with_the_covariate_before_brackets():
+    field = mb.graph([("q1", "q2")], states=3, fields=True, coupling="score")
+    names = CovariateModel.of(field, [Covariate("age", 0.0, 1.0)], "couplings", None, 1).parameters
+    assert {"q1--q2:age", "q1:age[1]", "q1[1]"} <= set(names)

@@ -86,7 +86,7 @@ def _table(variable: Variable) -> dict[Value, int]:
         table.setdefault(text, state)
     truths = {TRUTH.get(str(value), value): state for value, state in table.items()}
     if {0.0, 1.0} <= truths.keys():
-        for value, truth in (*TRUTH.items(), (0.0, 0.0), (1.0, 1.0)):
+        for value, truth in (TRUTH | {0.0: 0.0, 1.0: 1.0}).items():
             table.setdefault(value, truths[truth])
     return table
 

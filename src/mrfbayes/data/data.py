@@ -145,15 +145,15 @@ class Data(CodedTable):
         chosen = names if columns is None and drop is None else choose_columns(names, columns, drop, opened.where)
         self._given = dict(covariates) if isinstance(covariates, Mapping) else {}
         named = None if isinstance(covariates, Mapping) else covariates
-        self._covariates = (
-            [index[name] for name in choose_columns(names, named, None, opened.where)] if named is not None else []
-        )
+        acting = [] if named is None else choose_columns(names, named, None, opened.where, "covariates")
+        self._covariates = [index[name] for name in acting]
         used = {*self._covariates, *(role for role in roles if isinstance(role, int))}
         self._chosen = [index[name] for name in chosen if index[name] not in used]
         if schema is not None and opened.names is not None:
             self._chosen = [j for j in self._chosen if names[j] in schema.names]
         if not self._chosen:
-            raise InputError(f"{opened.where}: no column is left as a variable; it has {listed(names)}.")
+            has = f"it has {listed(names)}" if names else "it has no columns"
+            raise InputError(f"{opened.where}: no column is left as a variable; {has}.")
         self._options = read_options(levels, kinds, na_values, [names[j] for j in self._chosen])
         self._schema = schema
         self._columns: dict[int, Column] = {}

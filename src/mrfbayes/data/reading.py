@@ -163,18 +163,18 @@ def refuse_repeated_people(table: RoleTable, unused: Sequence[int]) -> None:
 
 
 def choose_columns(
-    names: Sequence[str], columns: ColumnsLike | None, drop: ColumnsLike | None, where: str
+    names: Sequence[str], columns: ColumnsLike | None, drop: ColumnsLike | None, where: str, argument: str = "columns"
 ) -> list[str]:
     """The columns among ``names`` that ``columns`` asks for (all by default), but for ``drop``, in their order.
 
-    Each request is a name, a range ``first:last``, or a pattern with ``*`` and ``?``.
+    Each request is a name, a range ``first:last``, or a pattern with ``*`` and ``?``. Errors name ``argument``.
     """
 
     def chosen(argument: str, requests: ColumnsLike | None) -> set[str]:
         texts = [requests] if isinstance(requests, str) else [] if requests is None else list(map(str, requests))
         return {name for text in texts for name in _matches(names, text, argument, where)}
 
-    wanted, unwanted = chosen("columns", columns), chosen("drop", drop)
+    wanted, unwanted = chosen(argument, columns), chosen("drop", drop)
     left = [name for name in names if (columns is None or name in wanted) and name not in unwanted]
     if not left:
         raise InputError(f"columns and drop leave no column of {where}.")

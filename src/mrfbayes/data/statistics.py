@@ -13,7 +13,7 @@ import numpy as np
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import numbers
 from mrfbayes.base.errors import InputError, warn_user
-from mrfbayes.data.coding import MISSING_CODE, check_same_coding, is_plain
+from mrfbayes.data.coding import MISSING_CODE, check_same_coding, is_plain, state_labels
 from mrfbayes.data.deciding import CodingFindings
 from mrfbayes.data.patterns import DenseCells, PatternChunk, PatternTable, column_bytes, pattern_table, patterns_of
 from mrfbayes.data.tally import IncompleteRows, IncompleteTally, Tally, missing_note, missing_warnings, refuse_hidden
@@ -339,7 +339,7 @@ def _from_tally(
 ) -> Statistics:
     """Statistics from the sums of complete rows; issues the warnings."""
     lowering = model.lowering
-    count_warnings, count_notes = _check_counts(model, tally, incomplete)
+    count_warnings, count_notes = _check_counts(model, tally, incomplete, schema or model.schema)
     if incomplete is not None:
         count_warnings += missing_warnings(model, incomplete, tally.total)
         count_notes.append(missing_note(incomplete, tally.total))
@@ -363,7 +363,9 @@ def _from_tally(
     return result
 
 
-def _check_counts(model: Model, tally: Tally, incomplete: IncompleteRows | None) -> tuple[list[str], list[str]]:
+def _check_counts(
+    model: Model, tally: Tally, incomplete: IncompleteRows | None, schema: Schema | None
+) -> tuple[list[str], list[str]]:
     """Warnings and notes about the graph and the counts."""
     texts, notes = list[str](), list[str]()
     alone = np.flatnonzero(np.diff(model.adjacency.offset) == 0)
@@ -401,8 +403,9 @@ def _check_counts(model: Model, tally: Tally, incomplete: IncompleteRows | None)
     if unused.size:
         i = int(unused[0])
         state = int(np.flatnonzero(cells[offset[i] : offset[i + 1]] == 0)[0])
+        named = f"state {state}" if schema is None else f"label {state_labels(schema.variables[i])[state]!r}"
         what = _some(model, unused, "column has an unused state", "columns have unused states")
-        notes.append(f"{what} (state {state} of {model.nodes[i]!r} never occurs): kept, and left to the prior")
+        notes.append(f"{what} ({named} of {model.nodes[i]!r} never occurs): kept, and left to the prior")
     return texts, notes
 
 

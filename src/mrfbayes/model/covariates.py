@@ -88,7 +88,8 @@ class CovariateModel(Model):
     """A field with covariates; made by `Model.from_data` or `Model.with_covariates`.
 
     Its parameters are those of ``field``, at the centre of all covariates, then a copy of the thresholds (or of all
-    parameters) for each covariate, named ``"parameter:covariate"``.
+    parameters) for each covariate, named ``"parameter:covariate"``; the covariate comes
+    before brackets, as in ``"q1:age[1]"`` for ``"q1[1]"``.
 
     Attributes
     ----------

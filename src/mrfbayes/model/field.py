@@ -186,7 +186,7 @@ class Model:
         -------
         Model
             Its parameters are those of this field, where all covariates are at their centre, then the effects, named
-            ``"parameter:covariate"``.
+            ``"parameter:covariate"``; the covariate comes before brackets, as in ``"q1:age[1]"`` for ``"q1[1]"``.
 
         Raises
         ------
