@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mrfbayes as mb
-from mrfbayes.fitting.fit import _search_priors, default_model, image_model, read_codebook
+from mrfbayes.fitting.fit import _search_priors, default_model, image_model
 
 
 @pytest.mark.parametrize(
@@ -25,19 +25,6 @@ def test_the_default_model_is_a_grid_for_images_and_from_data_for_tables():
     assert (model.grid_shape, model.states.tolist()) == ((3, 5), [3] * 15)
     table = mb.Data({"a": [0, 1, 2, 1], "b": ["x", "y", "z", "x"]})
     assert default_model(table).fingerprint == mb.Model.from_data(table).fingerprint
-
-
-def test_texts_of_items_are_read_from_a_mapping_or_a_file(tmp_path):
-    model, path = mb.graph([("a", "b")]), tmp_path / "book.csv"
-    path.write_text('\ufeffa,"Do you, at times, worry?"\nalone\nb , Sleep\n', encoding="utf-8")
-    assert read_codebook(path, model) == {"a": "Do you, at times, worry?", "b": "Sleep"}
-    assert read_codebook(str(path), model) == read_codebook(path, model)
-    assert read_codebook({"b": 5}, model) == {"b": "5"}
-    assert read_codebook(None, model) == {}
-    with pytest.raises(mb.InputError, match=r"codebook: none of its 1 names.* a, b"):
-        read_codebook({"c": "?"}, model)
-    with pytest.raises(mb.InputError, match=r"codebook = .*nowhere\.csv"):
-        read_codebook(tmp_path / "nowhere.csv", model)
 
 
 def test_searches_take_the_slab_of_the_edges_and_the_prior_of_the_thresholds():

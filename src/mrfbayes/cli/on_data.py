@@ -51,8 +51,9 @@ def fit(
     from mrfbayes.base.errors import InputError, OutputError
     from mrfbayes.base.interrupts import InterruptFlag
     from mrfbayes.cli.field import data_field, read_data
-    from mrfbayes.fitting.fit import read_codebook, run_fit
+    from mrfbayes.fitting.fit import run_fit
     from mrfbayes.fitting.result import FIT_FILES
+    from mrfbayes.report.codebook import read_codebook
 
     def save_first(posterior: Posterior) -> None:
         kept = keep(posterior, folder / "posterior.nc", True)

@@ -24,6 +24,7 @@ from mrfbayes.model.build import grid
 from mrfbayes.model.field import Model, require_model
 from mrfbayes.model.scales import scaled
 from mrfbayes.priors import by_part
+from mrfbayes.report.codebook import read_codebook
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.sampling.sample import check_call, sample
 from mrfbayes.structure.groups import GroupComparison, compare_groups, group_coordinates, split_groups
@@ -166,28 +167,6 @@ def fit(
         )
     texts = read_codebook(codebook, chosen)
     return replace(run_fit(data, chosen, call, select=select, slabs=(slab, group_slab), scale=scale), codebook=texts)
-
-
-def read_codebook(given: Mapping[str, str] | str | PathLike[str] | None, model: Model) -> dict[str, str]:
-    """Texts of the items by name; a file has a name and a text in each row."""
-    import csv
-
-    if given is None:
-        return {}
-    if isinstance(given, Mapping):
-        texts = {str(name): str(text) for name, text in given.items()}
-    elif not isinstance(given, (str, PathLike)):
-        raise InputError(f"codebook = {given!r}: give a mapping from names to texts, or the path of a CSV file.")
-    else:
-        try:
-            with Path(given).open(encoding="utf-8-sig", newline="") as file:
-                texts = {row[0].strip(): row[1].strip() for row in csv.reader(file) if len(row) > 1}
-        except (OSError, UnicodeError) as error:
-            raise InputError(f"codebook = {str(given)!r}: cannot be read ({error}).") from None
-    if not set(texts) & set(model.nodes):
-        names = ", ".join(model.nodes[:5])
-        raise InputError(f"codebook: none of its {len(texts)} names is a variable, as {names}: give their texts.")
-    return texts
 
 
 def default_model(data: Data) -> Model:
