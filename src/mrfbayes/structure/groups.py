@@ -223,9 +223,8 @@ class GroupComparison(CoordinateResult):
         -------
         dict
             ``log_bf``, the log Bayes factor of "no difference anywhere" against the prior of this comparison;
-            ``log_bf_uniform``, the same against a uniform prior on the share of edges that differ; ``error`` of both, not
-            a number with one chain.
-            Computed once, and saved with the result.
+            ``log_bf_uniform``, the same against a uniform prior on the share of edges that differ; ``error`` of both,
+            not a number with one chain. Computed once, and saved with the result.
 
         Raises
         ------
