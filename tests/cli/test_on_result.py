@@ -112,16 +112,19 @@ def test_commands_open_results_without_one_posterior(study):
     x = rng.integers(0, 2, (60, 3))
     model = mb.complete(["a", "b", "c"], coupling="both-one")
     image = rng.normal(size=(8, 8)) + (np.arange(8) > 3)
+    ages = mb.Data({"a": x[:, 0], "b": x[:, 1], "age": rng.integers(18, 70, 60)}, covariates=["age"])
+    moderated = mb.Model.from_data(ages, covariates="couplings")
     results = {
         "estimate": mb.estimate(model, x, progress=False),
         "fits": mb.sample_many(model, {"p1": x, "p2": x[::-1]}, draws=50, progress=False),
         "segment": mb.segment(image, draws=50, chains=2, progress=False),
+        "effects": mb.select_effects(moderated, ages, draws=100, warmup=50, chains=2, rng=1, progress=False),
     }
     for name, result in results.items():
         result.save(study / f"{name}.nc")
         rows = json.loads(run("summary", study / f"{name}.nc", "--json").stdout)["parameters"]
         assert len(rows) == len(result.summary())
-        assert "parameter" in run("summary", study / f"{name}.nc").output
+        assert name == "effects" or "parameter" in run("summary", study / f"{name}.nc").output
     for name in ("estimate", "fits"):
         assert "a--b" in run("edges", study / f"{name}.nc").output
     for name in ("estimate", "segment"):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.cli import show
@@ -138,6 +137,7 @@ def plot(
 
     mpl.use("Agg")
     import mrfbayes as mb
+    from mrfbayes.base.checks import one_of
     from mrfbayes.plots.of_result import PICTURES, draw
 
     target = out or Path(f"{kind or 'network'}.svg")
