@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mrfbayes.methods.problem import Prepared
     from mrfbayes.model.field import Model
 
-CELLS_AT_ONCE = 2**22  # draws that are turned from log-odds to theta in one go
+CONVERTED_AT_ONCE = 2**22  # draws that are turned from log-odds to theta in one go
 
 
 class Direct(Engine):
@@ -67,7 +67,7 @@ class Direct(Engine):
                 draws, w = chart.theta(draws), draws
             else:
                 rows = draws.reshape(-1, draws.shape[2])
-                for part in np.array_split(rows, 1 + rows.size // CELLS_AT_ONCE):  # in place: there may be many
+                for part in np.array_split(rows, 1 + rows.size // CONVERTED_AT_ONCE):  # in place: there may be many
                     part[:] = chart.theta(part)
         mean, sd = prepared.moments or (draws.mean(axis=(0, 1)), draws.std(axis=(0, 1), ddof=1))
         fields: Fields = {

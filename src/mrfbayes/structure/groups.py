@@ -299,7 +299,7 @@ def compare_groups(
     prior : PriorLike, optional
         Prior of the baseline, as in `sample`: one distribution is that of the couplings, {"edges": ..., "nodes": ...}
         sets both; by default that of `mrfbayes.priors`.
-    engine : {"states", "particles"}, optional
+    engine : {"states", "recursion", "particles"}, optional
         As in `select`.
     particles : int, optional
         Samples in each set of engine "particles", as in `select`.

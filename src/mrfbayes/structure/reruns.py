@@ -42,7 +42,7 @@ RERUN_LENGTH = RERUN_WARMUP + RERUN_SWEEPS
 SLABS = ("normal(0, 0.5)", "normal(0, 1)", "normal(0, 2)", "cauchy(0, 1)")
 NORMAL_SLABS = (*SLABS[:3], "normal(0, 4)")  # tables take normal slabs only
 GRAPHS = ("bernoulli(0.2)", "bernoulli(0.5)", "beta-bernoulli(1, 1)")
-TAIL, FINE = 12.0, 4_001  # log-odds beyond the runs, and places in all, at which Z is summed
+SUMMED_BEYOND, SUMMED_PLACES = 12.0, 4_001  # log-odds beyond the runs, and places in all, at which Z is summed
 PRIOR_LOG_ODDS = (4.0, 1.5, 0.0, -1.5, -3.0, -5.0, -8.0)  # lambda of the runs, one after the other
 
 
@@ -205,14 +205,14 @@ def _logits(rerun: Rerun, at: np.ndarray, offset: np.ndarray, bar: Progress, don
             out.append(np.stack([np.log(one.inclusion) - np.log(one.absence) for one in by_chain]))
         done += 1
         bar.update(done)
-    return np.clip(np.stack(out)[::-1], -500, 500)
+    return np.asarray(np.clip(np.stack(out)[::-1], -500, 500))
 
 
 def _log_factors(at: np.ndarray, logits: np.ndarray, graphs: GraphPrior) -> tuple[float, float]:
     """Log Bayes factors of none against the prior over graphs, and against a uniform prior on the share."""
     from scipy.special import betainc, betaln, expit, logsumexp
 
-    fine, log_z = _log_z(at, logits, at[-1] + TAIL)
+    fine, log_z = _log_z(at, logits, at[-1] + SUMMED_BEYOND)
     relative = log_z - logits.shape[2] * np.logaddexp(0, fine)  # likelihood of each share over that of none
     log_share, log_rest = -np.logaddexp(0, -fine), -np.logaddexp(0, fine)
 
@@ -234,7 +234,7 @@ def _log_z(at: np.ndarray, logits: np.ndarray, stop: float) -> tuple[np.ndarray,
 
     probability = expit(logits).mean(axis=1)
     mean = np.log(probability) - np.log1p(-np.clip(probability, 0, 1 - 1e-16))  # (runs, m)
-    fine = np.linspace(at[0] - TAIL, stop, FINE)
+    fine = np.linspace(at[0] - SUMMED_BEYOND, stop, SUMMED_PLACES)
     beyond = np.minimum(fine - at[0], 0.0) + np.maximum(fine - at[-1], 0.0)
     rows = np.stack([np.interp(fine, at, column) for column in mean.T], axis=1) + beyond[:, None]
     return fine, np.logaddexp(0.0, rows[0]).sum() + np.append(0.0, np.cumsum(_areas(fine, rows).sum(axis=1)))

@@ -52,7 +52,7 @@ class SearchResult(StoredResult):
         Marginal prior probability of each edge.
     target : {"exact", "approximate"}
         "approximate" with particles.
-    engine : {"states", "particles"}
+    engine : {"states", "recursion", "particles"}
         How conditional distributions are computed.
     steps : int
         Sweeps of each chain after warm-up.

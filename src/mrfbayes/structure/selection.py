@@ -353,9 +353,9 @@ def select(
         Prior over graphs: "bernoulli(0.5)", "beta-bernoulli(1, 1)", or one probability per edge.
     prior : mapping, optional
         Prior of the node factors, as {"nodes": "normal(0, 5)"}; by default that of `mrfbayes.priors`.
-    engine : {"states", "particles"}, optional
-        "states" sums over all configurations, "particles" over weighted samples; by default "states" where there are at
-        most 2^20 configurations.
+    engine : {"states", "recursion", "particles"}, optional
+        "states" sums over all configurations, "recursion" along a grid or graph of small treewidth, "particles" over
+        weighted samples; by default an exact one where it is quick.
     particles : int, optional
         Samples in each of the two sets of engine "particles"; more samples make it more accurate.
     draws : int, optional
