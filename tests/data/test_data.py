@@ -39,5 +39,5 @@ def test_repr_shows_variables_and_missing_cells():
 def test_names_of_covariates_and_tables_without_columns_are_refused_for_what_they_are():
     with pytest.raises(mb.InputError, match="covariates = 'zz': x has no such column"):
         mb.Data({"a": [0, 1], "z": [1, 2]}, covariates=["zz"])
-    with pytest.raises(mb.InputError, match="no column is left as a variable;.* no columns"):
+    with pytest.raises(mb.InputError, match=r"no column is left as a variable;.* no columns"):
         mb.Data(pd.DataFrame())

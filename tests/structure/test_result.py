@@ -36,7 +36,7 @@ def test_posteriors_of_a_search_have_tables_of_edges_and_groups_have_their_own_d
             assert posterior.data_digest == mb.Data(part).count(model).digest
             check = mb.predictive_check(posterior, part, replicates=20, rng=1, progress=False)
             assert len(check.replicates) == 20
-            with pytest.raises(mb.InputError, match="not the data that .* learned from"):
+            with pytest.raises(mb.InputError, match=r"not the data that .* learned from"):
                 mb.predictive_check(posterior, rows, replicates=20, progress=False)
         assert found.baseline().log_likelihood is None
     averaged = mb.select(model, rows[8:], **short).averaged()
