@@ -5,6 +5,7 @@ import pytest
 
 import mrfbayes as mb
 from mrfbayes.base import checks
+from mrfbayes.base.checks import time_budget
 from mrfbayes.model.build import complete
 
 GRID = mb.grid(3, 4)
@@ -74,3 +75,11 @@ def test_labels_of_a_file_are_read_in_blocks_whatever_its_size(monkeypatch, tmp_
     monkeypatch.setattr(checks, "memory_limit", lambda: 1_000)
     monkeypatch.setattr("mrfbayes.data.delimited.BLOCK_BYTES", 64)
     assert np.array_equal(mb.Data(path).count(GRID).counts, whole)
+
+
+@pytest.mark.parametrize("seconds", [True, "a", -1, 0, float("nan"), [1]])
+def test_time_budgets_are_positive_numbers(seconds):
+    with pytest.raises(mb.InputError, match="seconds = "):
+        time_budget(seconds)
+    assert time_budget(np.float32(2)) == 2
+    assert time_budget(None) is None

@@ -69,3 +69,10 @@ def test_what_is_no_result_is_refused_by_path(fitted, tmp_path):
 def test_a_fit_is_saved_to_a_path_alone(fitted):
     with pytest.raises(mb.InputError, match="path = None: give the path of a folder"):
         fitted.save(None)
+
+
+def test_edges_of_a_search_over_tables_are_norms_in_log_odds_whatever_the_scale_of_the_fit():
+    rng = np.random.default_rng(0)
+    table = {"town": rng.choice(list("xyz"), 60), "ill": rng.integers(0, 2, 60)}
+    found = mb.fit(table, scale="theta", select=True, seconds=20, rng=1, progress=False)
+    pd.testing.assert_frame_equal(found.edges(), found.selection.edges(scale="log-odds"))

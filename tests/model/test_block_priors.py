@@ -39,3 +39,9 @@ def test_a_name_is_the_prior_of_the_couplings_and_leaves_thresholds_alone():
     both = Prior(model, {"edges": "normal(0, 1)", "nodes": "normal(0, 5)"})
     assert both.per_block[1:] == [Exchangeable(5.0), Exchangeable(5.0)]
     assert Prior(model, {"nodes": "normal(0, 5)"}).per_block[0] == Prior(model, "default").per_block[0]
+
+
+def test_an_impossible_scale_is_refused_as_it_was_given():
+    model = graph([("a", "b")], states=5, coupling="score", fields=True)
+    with pytest.raises(mb.InputError, match="scale = -1:"):
+        Prior(model, {"edges": "normal(0, -1)"})

@@ -31,7 +31,7 @@ def test_a_fit_draws_the_pictures_of_its_posterior(posterior):
 def test_unknown_pictures_and_results_raise_input_error(posterior):
     with pytest.raises(mb.InputError, match=r"kind = 'cake'.*'forest'"):
         draw(posterior, "cake", {})
-    with pytest.raises(mb.InputError, match="a dict has no picture"):
+    with pytest.raises(mb.InputError, match="dict has no picture"):
         draw({}, None, {})
     for result in (posterior, type("Fit", (), {"posterior": posterior})()):
         with pytest.raises(mb.InputError, match="picture 'network' has no option 'foo'; its options: layout"):

@@ -21,6 +21,15 @@ def whole(name: str, value: object, least: int = 1) -> int:
     return int(value)
 
 
+def time_budget(seconds: object) -> float | None:
+    """A time budget in seconds, None where there is none, or an `InputError`."""
+    if seconds is None:
+        return None
+    if not isinstance(seconds, (int, float, np.number)) or isinstance(seconds, (bool, np.bool_)) or not seconds > 0:
+        raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
+    return float(seconds)
+
+
 def flag(name: str, value: object) -> bool:
     """``value`` as True or False; an `InputError` for anything else, numbers included."""
     if not isinstance(value, (bool, np.bool_)):

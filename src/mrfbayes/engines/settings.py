@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.base.atomic_files import check_targets
-from mrfbayes.base.checks import memory_limit, whole
+from mrfbayes.base.checks import memory_limit, time_budget, whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.base.types import ThetaLike
@@ -135,7 +135,7 @@ def check_settings(model: Model, asked: Mapping[str, Any], options: Mapping[str,
         progress=bool(asked["progress"]),
         checkpoint=checkpoint,
         chosen=chosen,
-        seconds=_seconds(asked["seconds"]),
+        seconds=time_budget(asked["seconds"]),
         engine=choose_engine(model, row, prior, asked["engine"], proposal, start is not None),
         is_engine_asked=asked["engine"] is not None,
         estimate=None if asked["estimate"] is None else as_estimate(model, asked["estimate"]),
@@ -152,14 +152,6 @@ def _start(model: Model, start: ThetaLike | None) -> str | np.ndarray | None:
             raise InputError(f"start = {start!r}: choose 'dispersed', 'mle', 'half', or give theta.")
         return start
     return model.theta(start, "start")
-
-
-def _seconds(seconds: object) -> float | None:
-    if seconds is None:
-        return None
-    if not isinstance(seconds, (int, float, np.number)) or isinstance(seconds, (bool, np.bool_)) or not seconds > 0:
-        raise InputError(f"seconds = {seconds!r}: a time budget is a positive number.")
-    return float(seconds)
 
 
 def make_plan(model: Model, settings: Settings, engine: Engine) -> Plan:

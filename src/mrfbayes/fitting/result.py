@@ -18,7 +18,7 @@ from mrfbayes.hidden.result import Segmentation
 from mrfbayes.model.field import Model
 from mrfbayes.model.formats import edge_table
 from mrfbayes.model.result import Result, StoredResult
-from mrfbayes.model.scales import edge_strengths
+from mrfbayes.model.scales import edge_strengths, has_tables
 from mrfbayes.report.findings import Findings
 from mrfbayes.results.files import read
 from mrfbayes.results.fits import IDENTITY_FILE, CompositeResult, Fits
@@ -147,7 +147,9 @@ class Fit(CompositeResult):
         DataFrame
             As in `Selection.edges` or `Posterior.edges`.
         """
-        return (self.selection or self.posterior).edges(scale=scale or self.scale, ci_prob=ci_prob)
+        has_norms = self.selection is not None and has_tables(self.model)  # which are in log-odds alone
+        own = None if has_norms else self.scale
+        return (self.selection or self.posterior).edges(scale=scale or own, ci_prob=ci_prob)
 
     def to_arviz(self) -> xr.DataTree:
         """Return the posterior as an xarray DataTree.

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.budget import Budget, budget
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import time_budget, whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, generator, kernel_state, seed_sequence
-from mrfbayes.engines.settings import _seconds
 from mrfbayes.hidden.observation import EMISSIONS, Observation, observe
 from mrfbayes.hidden.result import Segmentation
 from mrfbayes.kernels.hidden.chain import HiddenView, hidden_chain
@@ -117,7 +116,7 @@ def segment(
     True
     """
     began = time.monotonic()
-    chains, thin, seconds = whole("chains", chains), whole("thin", thin), _seconds(seconds)
+    chains, thin, seconds = whole("chains", chains), whole("thin", thin), time_budget(seconds)
     draws = None if draws is None else whole("draws", draws, 4)
     if isinstance(neighbours, bool) or neighbours not in (4, 8):
         raise InputError(f"neighbours = {neighbours!r}: choose 4 or 8.")

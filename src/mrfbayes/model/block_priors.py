@@ -80,6 +80,7 @@ def scaled_to(given: Distribution, kind: ParameterKind) -> Distribution:
     elif isinstance(given, Normal) and given.location == 0.0 and kind.shape != (1, 1) and kind.kind != "other":
         return Exchangeable(given.scale)
     if isinstance(given, (Normal, Cauchy, Logistic)) and kind.kind == "score" and kind.scale != 1.0:
+        given.encode(kind.shape)  # refuses it as it was given, not as it is scaled
         return type(given)(given.location * kind.scale, given.scale * kind.scale)
     return given
 

@@ -65,9 +65,9 @@ def draw(result: Result, kind: str | None, options: Mapping[str, PlotOption]) ->
     name = type(result).__name__
     pictures = PICTURES.get(name, {})
     if not pictures:
-        raise InputError(f"plot: a {name} has no picture; plot one of the results in it.")
+        raise InputError(f"plot: {name} has no picture; plot one of the results in it.")
     if kind is not None and kind not in pictures:
-        raise InputError(f"kind = {kind!r}: a {name} has the pictures {', '.join(map(repr, pictures))}.")
+        raise InputError(f"kind = {kind!r}: {name} has the pictures {', '.join(map(repr, pictures))}.")
     kind = kind or next(iter(pictures))
     known = list(signature(pictures[kind]).parameters)[1:]
     if unknown := [option for option in options if option not in known]:

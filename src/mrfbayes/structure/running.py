@@ -13,7 +13,7 @@ import numpy as np
 
 from mrfbayes import __version__
 from mrfbayes.base.budget import Budget, OutOfTime
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import time_budget, whole
 from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.interrupts import InterruptFlag
@@ -88,8 +88,7 @@ class SearchArguments:
                 whole(name, value, least)
         if self.engine is not None and self.engine not in ENGINES:
             raise InputError(f"engine = {self.engine!r}: choose one of {', '.join(map(repr, ENGINES))}.")
-        if self.seconds is not None and not (isinstance(self.seconds, (int, float)) and self.seconds > 0):
-            raise InputError(f"seconds = {self.seconds!r}: a time budget is a positive number.")
+        time_budget(self.seconds)
 
 
 def more_sweeps(steps: int) -> int:
