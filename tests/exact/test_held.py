@@ -7,6 +7,7 @@ import pytest
 
 import mrfbayes as mb
 import small_fields
+from mrfbayes.exact.choice import takes_planar
 from mrfbayes.exact.held import HeldField, held_field
 
 FIELDS = ["grid, fields", "graph, both-one", "ordinal", "table"]
@@ -60,3 +61,32 @@ def test_nodes_that_no_path_joins_to_those_wanted_are_left_out():
     assert np.abs(part.marginals(w, [0])[0] - part.marginals(w, [1])[0]).max() > 0.01
     assert held_field(model, [3], [5]) is held_field(model, (3,), (5,))
     assert held_field(model, [3]) is not held_field(model, [3], [5])
+
+
+def with_one_field(rows, columns):
+    """A grid of agreements with a factor of one corner alone."""
+    grid = mb.grid(rows, columns)
+    pairs = [mb.Factor([grid.nodes[u], grid.nodes[v]], [[0, 1], [1, 0]]) for u, v in grid.edges.tolist()]
+    return mb.Model(list(grid.nodes), [*pairs, mb.Factor([grid.nodes[0]], [1, 0])])
+
+
+def test_nodes_that_the_determinant_does_not_know_come_from_tables():
+    model = with_one_field(14, 24)
+    assert takes_planar(model, "moments")
+    w = np.log(np.full(model.n_parameters, 1.5))
+    whole, asked = HeldField(model), HeldField(model, wanted=[0])
+    nodes, edges = whole.marginals(w)
+    expected = whole.graph.moments(*whole.tables(w)[:2])[1:]
+    np.testing.assert_allclose(nodes, expected[0], atol=1e-12)
+    np.testing.assert_allclose(edges, expected[1], atol=1e-12)
+    assert "graph" in vars(whole)
+    np.testing.assert_allclose(asked.marginals(w)[0][:2], expected[0][:2], atol=1e-9)
+    assert "graph" not in vars(asked)  # the corner's is known without tables
+
+
+def test_nodes_that_nothing_knows_are_refused():
+    model = with_one_field(45, 45)
+    w = np.zeros(model.n_parameters)
+    assert np.isfinite(HeldField(model, wanted=[0]).marginals(w)[0][:2]).all()
+    with pytest.raises(mb.CostError, match="treewidth"):
+        HeldField(model, wanted=[0, 1]).marginals(w)

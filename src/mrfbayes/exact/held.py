@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from mrfbayes.exact.choice import chosen, recursion, refuse_many_edges
+from mrfbayes.exact.planar import PlanarRecursion
 from mrfbayes.exact.recursions import GraphRecursion, model_tables, ranges
 from mrfbayes.model.field import Model
 
@@ -38,6 +39,7 @@ class HeldField:
             keep &= _joined(model, keep, wanted)
         self.free = np.flatnonzero(keep)
         self.is_whole = self.free.size == model.n_nodes
+        self._asked = self.free if wanted is None else np.array(wanted, dtype=np.int64)
         self.states = model.states[self.free]
         u, v = model.edges.T
         self.inner = np.flatnonzero(keep[u] & keep[v])
@@ -126,12 +128,16 @@ class HeldField:
         return constant + (self.graph.log_z(node, edge) if self.free.size else 0.0)
 
     def marginals(self, log_odds: np.ndarray, pattern: Sequence[int] = ()) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities of the states of free nodes and of the cells of inner edges, flat."""
+        """Probabilities of the states of free nodes and of the cells of inner edges, flat.
+
+        Nodes that were not asked about, and their edges, may be NaN.
+        """
         if not self.free.size:
             return np.zeros(0), np.zeros(0)
-        if not self.is_whole:
+        found = chosen(self.model, "moments") if self.is_whole else None
+        if found is None or (isinstance(found, PlanarRecursion) and not found.knows(self._asked)):
             return self.graph.moments(*self.tables(log_odds, pattern)[:2])[1:]
-        node, edge = chosen(self.model, "moments").moments(*self.model.lowering.potentials(log_odds))[1:]
+        node, edge = found.moments(*self.model.lowering.potentials(log_odds))[1:]
         return _binary_cells(self.model, node, edge) if self.model.is_binary else (node, edge)
 
     def best(self, log_odds: np.ndarray, pattern: Sequence[int] = (), k: int = 1) -> tuple[np.ndarray, np.ndarray]:

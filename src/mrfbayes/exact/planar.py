@@ -88,6 +88,11 @@ class PlanarRecursion:
         """For log Z inside compiled chains."""
         return self.dissection.plan(self.most_log_z_error)
 
+    def knows(self, nodes: np.ndarray) -> bool:
+        """Whether `moments` has P(x_i = 1) of all ``nodes``: where some nodes have a factor, of these alone."""
+        fielded = self.drawing.fielded
+        return not fielded.size or bool(np.isin(nodes, fielded).all())
+
     def _couplings(self, node_part: np.ndarray, edge_part: np.ndarray) -> np.ndarray:
         return np.concatenate([edge_part, node_part[self.drawing.fielded]])
 
@@ -104,7 +109,7 @@ class PlanarRecursion:
 
     def _means(self, t: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Expected statistics of nodes and edges from the derivatives of L by t."""
-        # A node without a factor of its own is in both states as often, unless others' factors reach it.
+        # A node without a factor of its own is in both states as often, unless others' factors reach it: see `knows`.
         others = np.nan if self.drawing.fielded.size else 0.5
         return self._parts((1 + t) / 2 + (1 - t * t) / 2 * slope, others)
 
