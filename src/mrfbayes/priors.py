@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Beta", "Cauchy", "Custom", "Dirichlet", "Distribution", "Exchangeable", "Logistic", "Normal", "Uniform"]
 __all__ += ["Prior", "by_name", "by_part", "default_prior", "parse", "scaled_to"]
+HEAVY_REACH = 0.5  # prior scales that an axis of one posterior sd has to reach for its tails to be the prior's: a guess
 
 
 class CompiledFunction(Protocol):
@@ -157,6 +158,10 @@ class Prior:
         """(p,) scale of every log-odds whose prior has tails so heavy that it has no mean; infinite elsewhere."""
         scale = np.where(self.kind == Cauchy.kind, self.values[:, 1], np.inf)
         return np.asarray(scale[self.chart.block_of])
+
+    def is_heavy_beyond(self, sd: np.ndarray) -> bool:
+        """Whether tails of a posterior whose log-odds have these sds (p,) may be those of a Cauchy prior."""
+        return bool((sd > HEAVY_REACH * self.heavy_scale).any())
 
     @property
     def is_uniform(self) -> bool:

@@ -6,8 +6,9 @@ from scipy.integrate import quad
 from scipy.special import logit, ndtri
 
 import mrfbayes as mb
-from mrfbayes.coins.induced import Correlation, Induced, external_effects
+from mrfbayes.coins.induced import Correlation, Induced, WeightedDraws, external_effects
 from mrfbayes.data.statistics import Statistics
+from mrfbayes.priors import Prior
 
 RING = mb.graph([("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")])
 THETA = np.array([0.6, 0.7, 0.55, 0.35])
@@ -91,3 +92,16 @@ def test_draws_have_their_marginals_and_their_correlation(statistics, rho):
 def test_what_is_no_correlation_is_refused(rho, words):
     with pytest.raises(mb.InputError, match=words):
         Correlation.of(rho, 4)
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_light_tails_are_not_weighted_to_heavy_ones():
+    """Weights that grow like e^w / w^2 have no variance, which a pilot may not see."""
+    model = mb.grid(1, 2)
+    statistics = mb.Data(np.zeros((20, 2), dtype=int)).count(model)
+    induced = Induced.make(statistics, mb.estimate(model, statistics, prior="uniform"), 0.0, "printed")
+    found = WeightedDraws.pilot(induced, Prior(model, "cauchy(0, 2.5)"), np.random.SeedSequence(1))
+    assert found.has_light_tails
+    assert not found.is_trusted
+    assert "tails are heavier" in found.warnings[0]
+    assert not WeightedDraws.pilot(induced, Prior(model, "normal(0, 10)"), np.random.SeedSequence(1)).has_light_tails

@@ -55,3 +55,14 @@ def test_bad_arguments_are_named():
         mb.pair_tables(np.zeros((3, 3), int), method="exact")
     with pytest.raises(mb.InputError, match="scale = 0"):
         mb.pair_tables(np.zeros((3, 3), int), scale=0)
+
+
+def test_weights_of_rows_count_as_repeated_rows():
+    rng = np.random.default_rng(5)
+    table = {name: rng.integers(0, 2, 40) for name in "abc"}
+    weights = rng.integers(1, 5, 40)
+    weighted = mb.pair_tables(mb.Data(table, weights=weights), progress=False)
+    repeated = mb.pair_tables(mb.Data({k: v.repeat(weights) for k, v in table.items()}), progress=False)
+    assert weighted.n == repeated.n == weights.sum()
+    np.testing.assert_allclose(weighted.table, repeated.table, atol=2e-3)
+    assert np.abs(weighted.table - mb.pair_tables(mb.Data(table), progress=False).table).max() > 0.02

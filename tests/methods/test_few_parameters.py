@@ -65,3 +65,15 @@ def test_large_tied_fields_with_a_threshold_are_learned_by_quadrature():
     assert (np.abs(post.log_odds.mean(axis=(0, 1)) - [0.5, -0.1]) / post.log_odds.std(axis=(0, 1))).max() < 4.5
     small = problem_of(mb.grid(4, 4, tied=True, fields=True), [0.5, -0.1], 5)
     assert few_parameters.prepare_few_parameters(small) is None
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+@pytest.mark.parametrize(
+    ("prior", "is_exact"), [("uniform", True), ("normal(0, 10)", False), ("cauchy(0, 2.5)", False)]
+)
+def test_posteriors_that_go_on_past_the_curve_are_not_cut_and_called_exact(prior, is_exact):
+    """All rows agree: the prior alone bounds the coupling from above."""
+    model, x = mb.grid(1, 2), np.zeros((20, 2), dtype=int)
+    found = mb.sample(model, x, "calibrated", prior=prior, rng=1, progress=False)
+    assert (found.target == "exact") is is_exact
+    assert is_exact or len(found.warnings) > 1

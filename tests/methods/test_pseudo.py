@@ -95,3 +95,11 @@ def test_refusals():
     counts = Statistics.from_counts(model, [3, 4, 5, 6], 10)
     with pytest.raises(InputError, match="pass the observations"):
         method_row("pseudo").prepare(Problem(model, counts, Prior(model, "uniform"), np.random.SeedSequence(1)))
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_no_ratio_of_sds_is_stated_where_there_is_none():
+    x = np.zeros((20, 2), dtype=int)
+    found = mb.sample(mb.grid(1, 2), x, "pseudo", prior="cauchy(0, 2.5)", rng=1, draws=200, chains=2, progress=False)
+    assert "sd_ratio" not in found.details
+    assert "nan" not in " ".join(found.notes)

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mrfbayes as mb
@@ -67,3 +68,15 @@ def test_wrong_arguments_are_named_with_their_value(call, argument, value):
         call(mb.graph([("a", "b"), ("b", "c")]))
     assert argument in str(error.value)
     assert value in str(error.value)
+
+
+def test_weights_count_as_repeated_rows():
+    rng = np.random.default_rng(5)
+    model = mb.complete(list("abcd"), fields=True, coupling="both-one")
+    table = pd.DataFrame(rng.integers(0, 2, (60, 4)), columns=list("abcd"))
+    weights = rng.integers(1, 5, 60)
+    repeated = table.loc[np.repeat(np.arange(60), weights)]
+    for ask in (mb.correlations, mb.population_counts):
+        expected = ask(model, 0.6, repeated).table
+        pd.testing.assert_frame_equal(ask(model, 0.6, mb.Data(table, weights=weights)).table, expected)
+        assert np.abs(ask(model, 0.6, table).table["observed"] - expected["observed"]).max() > 0.01

@@ -165,12 +165,15 @@ class WeightedDraws:
     prior: Prior
     pareto_k: float
     efficiency: float
+    has_light_tails: bool
 
     @classmethod
     def pilot(cls, induced: Induced, prior: Prior, seed: np.random.SeedSequence) -> WeightedDraws:
         """Weigh a first set of draws, to see whether the weights can be trusted."""
-        logs = cls._weigh(prior, induced.draw(INDUCED_PILOT_DRAWS, seed))
-        return cls(induced, prior, pareto_k(logs), effective_size(logs) / INDUCED_PILOT_DRAWS)
+        draws = induced.draw(INDUCED_PILOT_DRAWS, seed)
+        logs, w = cls._weigh(prior, draws), induced.model.chart.log_odds(np.clip(draws, 1e-300, 1 - 2.0**-53))
+        is_light = prior.is_heavy_beyond(w.std(axis=0))
+        return cls(induced, prior, pareto_k(logs), effective_size(logs) / INDUCED_PILOT_DRAWS, is_light)
 
     @staticmethod
     def _weigh(prior: Prior, draws: np.ndarray) -> np.ndarray:
@@ -183,7 +186,7 @@ class WeightedDraws:
     @property
     def is_trusted(self) -> bool:
         """Whether importance weights will do."""
-        return self.pareto_k <= TRUSTED_K
+        return self.pareto_k <= TRUSTED_K and not self.has_light_tails
 
     @property
     def details(self) -> dict[str, object]:
@@ -195,9 +198,10 @@ class WeightedDraws:
         """What the reader of a result has to know."""
         if self.is_trusted:
             return ()
+        reason = f"Pareto k = {self.pareto_k:.2f}" + ", and its tails are heavier" * self.has_light_tails
         return (
             f"the prior {self.prior} moves MLE-L's posterior too far for importance weights on direct draws "
-            f"(Pareto k = {self.pareto_k:.2f} > {TRUSTED_K}): a Markov chain is used instead",
+            f"({reason}): a Markov chain is used instead",
         )
 
     def draw(self, size: int, seed: np.random.SeedSequence) -> np.ndarray:

@@ -124,6 +124,12 @@ class CovariateStatistics(Statistics):
             ]
 
 
+def weights_of(data: Data) -> np.ndarray:
+    """The weights (n,) of all rows, in their order."""
+    parts = data._table.batches(data._chosen[:1], Problems())
+    return np.concatenate([np.ones(len(batch.rows)) if w is None else w for batch, w in parts])
+
+
 def count_covariates(model: CovariateModel, data: Data) -> CovariateStatistics:
     """The counts of data whose rows have covariates."""
     base, known = model.base, data.covariate_values
@@ -133,8 +139,7 @@ def count_covariates(model: CovariateModel, data: Data) -> CovariateStatistics:
         raise InputError(f"covariates: the data lack {absent[0]!r}, on which the model depends.")
     pooled = data.count(model.field)
     states = data.rows(base)
-    parts = data._table.batches(data._chosen[:1], Problems())
-    weight = np.concatenate([np.ones(len(batch.rows)) if w is None else w for batch, w in parts])
+    weight = weights_of(data)
     used = (states != 255).all(axis=1) if data._missing == "drop" else (states != 255).any(axis=1)
     used &= weight > 0
     z = [(known[c.name] - c.centre) / c.scale for c in model.covariates]

@@ -25,6 +25,7 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, seed_sequence
 from mrfbayes.data.alignment import Alignment
+from mrfbayes.data.border import weights_of
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.data import Data
 from mrfbayes.estimation.table_mode import MAX_QUASI_STEPS, PCD_STEPS, REMEMBERED_STEPS, TableProblem, centred
@@ -316,7 +317,7 @@ def _states(data: object) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, np.n
             raise InputError(
                 "data: cells are missing; pair_tables takes complete rows, as in Data(..., missing='drop')."
             )
-        return data.column_names, rows, np.ones(len(rows)), np.array([v.n_states for v in data.schema])
+        return data.column_names, rows, weights_of(data), np.array([v.n_states for v in data.schema])
     rows = np.asarray(data)
     if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min(initial=0) < 0 or rows.max(initial=0) > 254:
         raise InputError(f"data is a {type(data).__name__}: give an Alignment, a Data, or states (n, L) from 0 to 254.")

@@ -291,4 +291,5 @@ def sd_ratio(
     hessian = prior.hessian_w(w)
     pulled = hessian[:, None] * columns if hessian.ndim == 1 else hessian @ columns
     varied -= (columns * pulled).sum(axis=0)
-    return np.asarray(np.sqrt(columns[chosen, np.arange(chosen.size)] / varied))
+    ratio = columns[chosen, np.arange(chosen.size)] / varied
+    return np.sqrt(ratio) if (ratio > 0).all() else None  # beyond the scale of a Cauchy prior there is no such sandwich

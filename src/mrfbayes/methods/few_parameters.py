@@ -55,6 +55,7 @@ PROPOSALS_PER_DRAW = 40  # per draw, of which one is kept by its weight
 BIT_UPDATE_SECONDS, STATE_UPDATE_SECONDS, QUADRATURE_SECONDS = 1.6e-9, 2.5e-9, 4.8e-9
 MAX_FEW_ERROR = 0.15  # of the means, in posterior sds, past which coins are used instead
 QUADRATURE_POINTS = 1001  # over the region of the curve: about 60 for each sd
+MOST_AT_ENDS = 1e-2  # density at the ends of the region over the largest: past that, the posterior goes on outside
 MAX_COUPLING = 16.0  # coupling past which a field has one colour, and the curve is not looked for
 MIN_TAIL_SDS = 4.5  # posterior sds between the mean and the end of a rough curve; else a longer one is made
 MAX_SD_RATIO = 1.3  # of the posterior's to that for which the curve was made; else another region is tried
@@ -343,7 +344,7 @@ def prepare_one_coupling(problem: Problem) -> Prepared | None:
 
 
 def _locate(problem: Problem, field: TiedField) -> tuple[LogZCurve, OneCoupling] | None:
-    """The curve around the posterior; None where couplings are so large that the field has one colour."""
+    """The curve around the posterior; None where it reaches couplings so large that the field has one colour."""
     start = _exact_mode(problem, field) if field.is_exact else _rough_mode(problem, field)
     for _ in range(MAX_TRIES):
         if start is None:
@@ -353,7 +354,9 @@ def _locate(problem: Problem, field: TiedField) -> tuple[LogZCurve, OneCoupling]
         mean, sd = start = rough.moments(of_w=True)
         if abs(mean - region.mean) < region.sd and sd < MAX_SD_RATIO * region.sd:
             curve = log_z_curve(field, region, problem.statistics.n)
-            return curve, OneCoupling.of(problem, curve)
+            found = OneCoupling.of(problem, curve)
+            ends = found.density[[0, -1]].max() / found.density.max()
+            return (curve, found) if ends < MOST_AT_ENDS and not problem.prior.is_heavy_beyond(np.array([sd])) else None
     return None
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import Seed, generator, kernel_state, seed_sequence
+from mrfbayes.data.border import weights_of
+from mrfbayes.data.data import Data
 from mrfbayes.exact.clamped import Enumerated
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import make_chains
@@ -111,7 +113,7 @@ def correlations(
     """
     import pandas as pd
 
-    at, rows = _inputs(model, theta, data, draws, ci_prob)
+    at, rows, weight = _inputs(model, theta, data, draws, ci_prob)
     d = model.n_nodes
     count = comb(d, 2) + (comb(d, 3) if third else 0)
     if count > MOST_CORRELATIONS:
@@ -119,7 +121,7 @@ def correlations(
         raise CostError(f"{d} nodes have {count:,} pairs and triplets, {most}: use third=False, or fewer nodes.")
     statistic = _Cumulants(d, third)
     values, way = _predicted(at, statistic, samples, rng)
-    observed, error = statistic.of_rows(rows)
+    observed, error = statistic.of_rows(rows, weight)
     names = [(k, "--".join(group)) for k in ((2, 3) if third else (2,)) for group in combinations(model.nodes, k)]
     index = pd.MultiIndex.from_tuples(names, names=["order", "nodes"])
     columns = at.columns(values, "predicted") | {"observed": observed, "observed_error": error}
@@ -174,12 +176,12 @@ def population_counts(
     """
     import pandas as pd
 
-    at, rows = _inputs(model, theta, data, draws, ci_prob)
+    at, rows, weight = _inputs(model, theta, data, draws, ci_prob)
     statistic = _Active(model.n_nodes)
     values, way = _predicted(at, statistic, samples, rng)
     columns = at.columns(values, "predicted")
     if data is not None:
-        observed, error = statistic.of_rows(rows)
+        observed, error = statistic.of_rows(rows, weight)
         columns |= {"observed": observed, "observed_error": error}
     index = pd.RangeIndex(model.n_nodes + 1, name="active")
     return PopulationCounts(pd.DataFrame(columns, index=index), *way)
@@ -194,19 +196,22 @@ class _Cumulants:
         triplets = combinations(range(d), 3) if third else ()
         self.triplets = np.array(list(triplets), dtype=np.int64).reshape(-1, 3)
 
-    def of_rows(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """From rows (n, d); and standard errors."""
-        centred = rows - rows.mean(axis=0)
+    def of_rows(self, rows: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """From rows (n, d) with weights (n,); and standard errors."""
+        n = weight.sum()
+        share = weight / n
+        centred = rows - share @ rows
         u, v = self.pairs.T
         product = centred[:, u] * centred[:, v]
-        mean, square = product.mean(axis=0), (product**2).mean(axis=0)
+        mean, square = share @ product, share @ product**2
         if self.third:
             position = np.zeros((self.d, self.d), dtype=np.int64)
             position[u, v] = np.arange(u.size)
             i, j, k = self.triplets.T
-            mean = np.concatenate([mean, (product.T @ centred / len(rows))[position[i, j], k]])
-            square = np.concatenate([square, ((product**2).T @ centred**2 / len(rows))[position[i, j], k]])
-        return mean, np.sqrt(np.maximum(square - mean**2, 0.0) / len(rows))
+            weighted = share[:, None] * centred
+            mean = np.concatenate([mean, (product.T @ weighted)[position[i, j], k]])
+            square = np.concatenate([square, ((product**2).T @ (weighted * centred))[position[i, j], k]])
+        return mean, np.sqrt(np.maximum(square - mean**2, 0.0) / n)
 
     def of_probabilities(self, probability: np.ndarray) -> np.ndarray:
         """From the probabilities of all 2^d configurations, node i being bit i."""
@@ -230,10 +235,11 @@ class _Active:
     def __init__(self, d: int) -> None:
         self.d = d
 
-    def of_rows(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """From rows (n, d); and standard errors."""
-        share = np.bincount(rows.sum(axis=1).astype(np.int64), minlength=self.d + 1) / len(rows)
-        return share, np.sqrt(share * (1 - share) / len(rows))
+    def of_rows(self, rows: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """From rows (n, d) with weights (n,); and standard errors."""
+        n = weight.sum()
+        share = np.bincount(rows.sum(axis=1).astype(np.int64), weights=weight, minlength=self.d + 1) / n
+        return share, np.sqrt(share * (1 - share) / n)
 
     def of_probabilities(self, probability: np.ndarray) -> np.ndarray:
         """From the probabilities of all 2^d configurations."""
@@ -255,7 +261,7 @@ def _predicted(
 
     def simulated(w: np.ndarray) -> np.ndarray:
         chains.sweep(w, CHAIN_SWEEPS)
-        return statistic.of_rows(chains.rows())[0]
+        return statistic.of_rows(chains.rows(), np.ones(samples))[0]
 
     note = (
         f"Predictions are from {samples:,} rows simulated by Gibbs chains at each draw; intervals include that noise. "
@@ -266,14 +272,14 @@ def _predicted(
 
 def _inputs(
     model: Model, theta: ThetaLike, data: RowsLike | None, draws: int, ci_prob: float
-) -> tuple[Points, np.ndarray]:
+) -> tuple[Points, np.ndarray, np.ndarray]:
     at = points(model, theta, draws, ci_prob)
     if not model.is_binary:
         raise InputError(f"model: units are active or not, and this model has up to {model.states.max()} states.")
     if data is None:
-        return at, np.zeros((0, model.n_nodes))
+        return at, np.zeros((0, model.n_nodes)), np.zeros(0)
     rows = row_states(at, data, [], "data")[0]
     if not len(rows) or (rows == UNSEEN).any():
         missing = int((rows == UNSEEN).sum())
         raise InputError(f"data: {missing} cells are missing in {len(rows)} rows: give complete rows.")
-    return at, rows.astype(float)
+    return at, rows.astype(float), weights_of(data) if isinstance(data, Data) else np.ones(len(rows))

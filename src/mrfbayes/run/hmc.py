@@ -15,6 +15,7 @@ import numpy as np
 
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.base.types import View, with_own_workspace
+from mrfbayes.priors import HEAVY_REACH
 from mrfbayes.run.workers import Chunk, Metropolis, State
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 Gradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 FIRST_LEAPS = 2.0  # per trajectory, before warm-up has learned how many it takes
-HEAVY_REACH = 0.5  # prior scales that an axis of one posterior sd has to reach for its tails to be the prior's: a guess
 MOST_HEAVY_PARAMETERS = 1_000  # for which the axes are found: a second of work
 NEARER, MOST_START_TRIALS = 0.7, 40  # a start that is none comes nearer to the mode by this factor, so often at most
 

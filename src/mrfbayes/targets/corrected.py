@@ -21,7 +21,6 @@ from mrfbayes.coins.importance_weights import pareto_k as pareto_k
 from mrfbayes.coins.importance_weights import truncated_weights, weighted_quantile, weighted_ranks
 from mrfbayes.methods.problem import Prepared, Problem
 from mrfbayes.priors import Prior
-from mrfbayes.run.hmc import HEAVY_REACH
 from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Proposal:
 
     def has_light_tails(self, prior: Prior) -> bool:
         """Whether some tail is that of a Cauchy prior: coins have exponential ones, and no weight makes up for that."""
-        return bool((self.log_odds.std(axis=0) > HEAVY_REACH * prior.heavy_scale).any())
+        return prior.is_heavy_beyond(self.log_odds.std(axis=0))
 
     @property
     def pareto_k(self) -> float:
