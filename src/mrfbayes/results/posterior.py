@@ -282,8 +282,8 @@ class Posterior(WithCovariates, WithCentrality, WithPredictability, WithPredicti
             If the method has no independent draws.
         """
         if self._draw is None:
-            how = f"{self.label} by engine {self.engine!r}"
-            raise InputError(f"{how} has no independent draws to stream: use method='calibrated' or 'mle'.")
+            how = f"{self.label} by engine {self.engine!r} has no independent draws to stream"
+            raise InputError(f"{how}, or they are gone as it was loaded: use sample() with 'calibrated' or 'mle'.")
         seed = seed_sequence(rng)
         size = max(1, STREAM_BYTES // (8 * max(self.model.n_parameters, 1)))
         for first in range(0, n, size):
