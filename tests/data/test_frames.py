@@ -112,3 +112,21 @@ def test_value_labels_and_missing_codes_of_spss_files(tmp_path):
     assert (data.schema["item"].kind, data.schema["sex"].labels) == ("ordinal", ("male", "female"))
     assert (data.schema["region"].kind, data.schema["region"].labels) == ("nominal", ("N", "S", "W"))
     np.testing.assert_array_equal(data.rows()[:, 0], [0, 1, 4, 255])
+
+
+def test_every_row_of_a_workbook_says_what_its_columns_hold(tmp_path):
+    rows = [(i % 3, i % 2) for i in range(1500)] + [("never", 0)] * 300
+    pd.DataFrame(rows, columns=["a", "b"]).to_excel(tmp_path / "d.xlsx", index=False)
+    with pytest.raises(InputError, match="'never' among numbers"):
+        _ = mb.Data(tmp_path / "d.xlsx").schema
+
+
+@pytest.mark.parametrize(
+    ("names", "message"), [(["a", "a"], r"d\.xlsx:1:2: .*'a'"), (["a", None], r"d\.xlsx:1:2: .*empty")]
+)
+def test_names_of_columns_in_a_workbook_are_those_of_its_first_row(tmp_path, names, message):
+    pd.DataFrame([names, [1, 0], [0, 1]]).to_excel(tmp_path / "d.xlsx", index=False, header=False)
+    with pytest.raises(InputError, match=message):
+        mb.Data(tmp_path / "d.xlsx")
+    pd.DataFrame([["a", 2019], [1, 0], [0, 1]]).to_excel(tmp_path / "d.xlsx", index=False, header=False)
+    assert mb.Data(tmp_path / "d.xlsx").schema.names == ("a", "2019")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -13,7 +14,7 @@ import numpy as np
 
 from mrfbayes.base.checks import describe_bytes, require_package
 from mrfbayes.base.errors import CostError, InputError, Problems
-from mrfbayes.data.values import NO_CODEBOOK, Batch, Codebook, Source, as_value, check_columns
+from mrfbayes.data.values import NO_CODEBOOK, Batch, Codebook, Source, as_value, check_columns, listed
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -289,6 +290,7 @@ def _categories(series: Series) -> tuple[tuple[object, ...] | None, bool]:
 
 EXCEL = {".xlsx", ".xlsm", ".xls", ".ods"}
 STATISTICS = {".sav", ".zsav", ".dta"}
+logging.getLogger("fastexcel").addHandler(logging.NullHandler())  # else it says on the terminal what it guesses
 
 
 def read_excel(path: Path, where: str, sheet: str | int | None) -> Source:
@@ -301,11 +303,14 @@ def read_excel(path: Path, where: str, sheet: str | int | None) -> Source:
         book = fastexcel.read_excel(path)
         chosen = 0 if sheet is None else sheet
         if isinstance(chosen, str) and chosen not in book.sheet_names:
-            names = ", ".join(map(repr, book.sheet_names[:6]))
-            raise InputError(f"sheet = {sheet!r}: {where} has no such sheet; it has {names}.")
+            raise InputError(f"sheet = {sheet!r}: {where} has no such sheet; it has {listed(book.sheet_names)}.")
         if isinstance(chosen, int) and not 0 <= chosen < len(book.sheet_names):
             raise InputError(f"sheet = {sheet!r}: {where} has {len(book.sheet_names)} sheets, counted from 0.")
-        frame = book.load_sheet(chosen).to_polars()
+        names = book.load_sheet(chosen, header_row=None, n_rows=1, dtypes="string").to_polars()
+        frame = book.load_sheet(chosen, schema_sample_rows=None).to_polars()  # types from all rows, not the first ones
+        header = ["" if name is None else str(name) for row in names.rows() for name in row]
+        check_columns(header, f"{where}:1")  # before the names that fastexcel makes of empty and repeated ones
+        frame.columns = header
     except InputError:
         raise
     except Exception as problem:
