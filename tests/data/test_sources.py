@@ -119,3 +119,22 @@ def test_absent_cells_of_long_table_are_missing(tmp_path):
         mb.Data.from_long(tmp_path / "no.csv", "a", "b", "c")
     with pytest.raises(mb.InputError, match=r"x is a int.*an array"):
         mb.Data.from_long(7, "a", "b", "c")
+
+
+def test_a_long_table_keeps_what_its_source_says_of_the_values(tmp_path):
+    import pyreadstat
+
+    item = {"who": np.repeat([1.0, 2, 3, 4], 2), "item": ["q1", "q2"] * 4}
+    long = pd.DataFrame({**item, "v": [1.0, 2, 4, 3, 2, 1, 3, 4]})
+    labels = {"v": {1.0: "low", 2.0: "mid", 3.0: "high", 4.0: "refused"}}
+    pyreadstat.write_sav(long, tmp_path / "long.sav", missing_ranges={"v": [4]}, variable_value_labels=labels)
+    expected = mb.Data(tmp_path / "long.sav", columns="v").schema["v"]
+    assert expected.labels == ("low", "mid", "high")
+    data = mb.Data.from_long(tmp_path / "long.sav", "who", "item", "v")
+    assert [(one.kind, one.labels) for one in data.schema] == [(expected.kind, expected.labels)] * 2
+    assert data.variables["n_missing"].tolist() == [1, 1]
+    words = pd.Categorical(["lo", "hi", "mid", "lo", "hi", "mid", "lo", "lo"], ["lo", "mid", "hi"], ordered=True)
+    frame = pd.DataFrame({**item, "v": words})
+    for one in (frame, pl.from_pandas(frame).with_columns(pl.col("v").cast(pl.Enum(["lo", "mid", "hi"])))):
+        schema = mb.Data.from_long(one, "who", "item", "v").schema
+        assert [(one.kind, one.labels) for one in schema] == [("ordinal", ("lo", "mid", "hi"))] * 2

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, cast
 
 import numpy as np
 
@@ -187,7 +187,7 @@ class Data(CodedTable):
         from mrfbayes.data.sources import widened
 
         opened = open_source(source, options.pop("delimiter", None), options.pop("sheet", None))
-        return cls(widened(opened, row, column, value), **options)
+        return cls(cast("DataLike", widened(opened, row, column, value)), **options)
 
     @property
     def schema(self) -> Schema:

@@ -31,6 +31,8 @@ CELL_BYTES = 24  # of a wide table while it is made
 
 def open_source(x: object, delimiter: str | None = None, sheet: str | int | None = None) -> Source:
     """``x`` as a source: array, nested list, data frame; a file, a folder of Parquet, or several by list or pattern."""
+    if isinstance(x, Source):
+        return x
     if isinstance(x, (str, PathLike)):
         x = [x]
     if isinstance(x, (list, tuple)) and x and all(isinstance(one, (str, PathLike)) for one in x):
@@ -226,7 +228,23 @@ class DaskTable(Source):
                 yield batch._replace(where=f"x, partition {number}")
 
 
-def widened(source: Source, row: str, column: str, value: str) -> dict[str, np.ndarray]:
+class TypedTable(ColumnsTable):
+    """Columns by name, each with the categories and the codebook of a column of another source."""
+
+    def __init__(self, columns: Mapping[str, np.ndarray], where: str, source: Source, places: Sequence[int]) -> None:
+        super().__init__(columns, where)
+        self._types, self._places = source, places
+
+    def categories(self, j: int) -> tuple[tuple[object, ...] | None, bool]:
+        """Those of the other source."""
+        return self._types.categories(self._places[j])
+
+    def codebook(self, j: int) -> Codebook:
+        """That of the other source."""
+        return self._types.codebook(self._places[j])
+
+
+def widened(source: Source, row: str, column: str, value: str) -> TypedTable:
     """Columns by name; observations and columns are in the order in which they first occur."""
     import pandas as pd
 
@@ -258,7 +276,7 @@ def widened(source: Source, row: str, column: str, value: str) -> dict[str, np.n
     require_memory(n * d * CELL_BYTES, f"a table of {n:,} rows and {d:,} columns", "choose fewer rows or columns")
     wide = np.full((d, n), None, dtype=object)
     wide[item, person] = cells[2]
-    return dict(zip(items, wide, strict=True))
+    return TypedTable(dict(zip(items, wide, strict=True)), "x", source, [names.index(value)] * d)
 
 
 class SeveralTables(Source):
