@@ -39,6 +39,25 @@ def test_paths_agree_with_networkx(row):
     np.testing.assert_allclose(found["expected_influence"][row], influence, atol=1e-12)
 
 
+@pytest.mark.parametrize("pairs", [mb.grid(3, 3).edges, mb.grid(4, 5).edges, [(0, 1), (1, 2), (2, 3), (0, 3)]])
+@pytest.mark.parametrize("lengths", [1.0, 1 / 3])
+def test_paths_of_the_same_length_share_what_goes_through(pairs, lengths):
+    model = mb.graph([(int(u), int(v)) for u, v in pairs], tied=True)
+    graph = nx.Graph(model.edges.tolist())
+    between = nx.betweenness_centrality(graph, normalized=False)
+    found = node_measures(model, np.full((2, model.n_edges), lengths))["betweenness"]
+    np.testing.assert_allclose(found, [[between[k] for k in range(model.n_nodes)]] * 2, atol=1e-12)
+
+
+def test_nodes_that_lead_together_share_a_draw():
+    model = mb.graph([(0, 1), (1, 2), (2, 3), (3, 0)], tied=True)
+    post = mb.sample(model, mb.simulate(model, 0.8, 100, rng=1), rng=1, progress=False, draws=200, chains=2)
+    table = post.centrality()
+    np.testing.assert_allclose(table["betweenness"], 0.5)
+    firsts = ["betweenness_first", "strength_first", "closeness_first", "expected_influence_first"]
+    np.testing.assert_allclose(table[firsts], 0.25)
+
+
 def test_two_communities_are_found_and_bridges_join_them():
     half = MODEL.edges < 4
     inside = half[:, 0] == half[:, 1]

@@ -1,8 +1,9 @@
 r"""Measures of nodes and of whole networks at every draw: centrality, communities, global strength.
 
 Paths go along edges of length :math:`1 / |w|`. Closeness is :math:`(d - 1)` over the sum of the distances to all other
-nodes, betweenness the number of pairs of other nodes whose shortest path goes through a node, and bridge strength the
-sum of the sizes of the couplings to nodes of other communities. Communities maximise the modularity of :math:`|w|` (the
+nodes, betweenness the number of pairs of other nodes whose shortest path goes through a node (of several paths of the
+same length, the share that does), and bridge strength the sum of the sizes of the couplings to nodes of other
+communities. Communities maximise the modularity of :math:`|w|` (the
 algorithm of Louvain) at every draw; how often two nodes are in one community is their co-membership.
 """
 
@@ -27,6 +28,7 @@ NODE_MEASURES = ("strength", "expected_influence", "closeness", "betweenness", "
 MOST_DRAWS = 4_000
 NUMBERS = 2**25  # draws x edges that are held at once
 MOST_PATH_NODES = 200  # nodes up to which paths and communities are looked at
+ROUNDING = 1e-12  # relative, within which lengths of paths and measures of nodes are the same
 PATH_DRAWS, COMMUNITY_DRAWS = 500, 100
 LOUVAIN_SEED = 1
 
@@ -78,24 +80,51 @@ def node_measures(model: Model, couplings: np.ndarray, label: np.ndarray | None 
 
 
 def _path_measures(model: Model, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Closeness and betweenness (d,) at one draw; lengths of different paths are taken to differ."""
+    """Closeness and betweenness (d,) at one draw."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
     d, there = model.n_nodes, size > 0
-    graph = coo_array((1.0 / size[there], tuple(model.edges[there].T)), shape=(d, d)).tocsr()
-    distance, before = dijkstra(graph, directed=False, return_predecessors=True)
-    far = np.where(np.isfinite(distance), distance, 0.0).sum(axis=1)
-    reached = np.isfinite(distance).sum(axis=1) - 1
+    ends, length = model.edges[there].T, 1.0 / size[there]
+    graph = coo_array((length, tuple(ends)), shape=(d, d)).tocsr()
+    distance = dijkstra(graph, directed=False)
+    finite = np.where(np.isfinite(distance), distance, -1.0)
+    far = np.maximum(finite, 0.0).sum(axis=1)
+    reached = (finite >= 0).sum(axis=1) - 1
     closeness = np.divide(reached**2 / max(d - 1, 1), far, out=np.zeros(d), where=far > 0)
-    # Brandes: from the farthest node of each source on, a node passes what goes through it on to the one before it.
-    through, source = np.zeros((d, d)), np.arange(d)
-    for node in np.argsort(-np.where(np.isfinite(distance), distance, -1.0), axis=1).T:
-        ahead = before[source, node]
-        on = ahead >= 0
-        through[source[on], ahead[on]] += 1 + through[source[on], node[on]]
+    shortest = length <= distance[tuple(ends)] * (1 + ROUNDING)  # other edges are on no shortest path
+    ends, length = ends[:, shortest], length[shortest, None]
+    steps = [_last_steps(np.ascontiguousarray(finite.T), u, v, length) for u, v in (ends, ends[::-1])]
+    source, before, node = np.concatenate(steps, axis=1)
+    # Brandes: from each source on, a node has the paths of all before it; from the farthest node on, it passes what
+    # goes through it on to them in these shares.
+    rank = np.argsort(np.argsort(finite, axis=1), axis=1)[source, node]
+    ranks = np.split(np.argsort(rank), np.cumsum(np.bincount(rank, minlength=d))[:-1])
+    paths, through = np.eye(d), np.zeros((d, d))
+    for k in ranks:
+        np.add.at(paths, (source[k], node[k]), paths[source[k], before[k]])
+    share = paths[source, before] / np.maximum(paths[source, node], 1.0)
+    for k in reversed(ranks):
+        np.add.at(through, (source[k], before[k]), share[k] * (1 + through[source[k], node[k]]))
     np.fill_diagonal(through, 0.0)
     return closeness, through.sum(axis=0) / 2
+
+
+def _last_steps(distance: np.ndarray, u: np.ndarray, v: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """(3, k) sources with the ends of edges u to v by which some shortest path comes to v.
+
+    ``distance`` (d, d) is to each node (rows) from each source, -1 where there is none.
+    """
+    near, at = distance[u], distance[v]
+    edge, source = np.nonzero((near >= 0) & (near < at) & (near + length <= at * (1 + ROUNDING)))
+    return np.stack([source, u[edge], v[edge]])
+
+
+def _first(values: np.ndarray) -> np.ndarray:
+    """(d,) share of the draws (n, d) in which each node leads; nodes that lead together share a draw."""
+    off = ROUNDING * np.abs(values).max(axis=1, keepdims=True)
+    leads = values >= values.max(axis=1, keepdims=True) - off
+    return np.asarray((leads / leads.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 def communities(model: Model, couplings: np.ndarray) -> Communities | None:
@@ -151,7 +180,7 @@ class WithCentrality:
         found: dict[str, np.ndarray] = {}
         for name, values in node_measures(model, couplings, None if groups is None else groups.label).items():
             found |= interval_columns(name, values, ci_prob)
-            found[f"{name}_first"] = np.bincount(values.argmax(axis=1), minlength=model.n_nodes) / len(values)
+            found[f"{name}_first"] = _first(values)
         if groups is not None:
             found |= {"community": groups.label + 1, "community_certainty": groups.certainty}
         table = pd.DataFrame(found, index=pd.Index(model.nodes, name="node"))
