@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import mrfbayes as mb
 from small_posteriors import MODEL, make_posterior
@@ -42,9 +43,9 @@ def test_exact_draws_are_preferred_to_weights_that_cannot_be_trusted(monkeypatch
 
     monkeypatch.setattr(Proposal, "is_trusted", property(lambda self: False))
     assert make_posterior().edges().attrs["source"] == "density of the draws"
-    approximate = replace(make_posterior(), target="approximate")
-    table = approximate.edges()  # whose own draws stand in for weights that cannot be trusted
-    assert (table["pareto_k"].isna() | (table["pareto_k"] <= 0.7)).all()
+    with pytest.warns(mb.MRFWarning, match="draws are approximate"):
+        table = replace(make_posterior(), target="approximate").edges()
+    assert (table["log_bf10"].isna() == (table["pareto_k"] > 0.7)).all()
 
 
 def test_the_probability_of_a_positive_coupling_is_its_share_of_the_draws():
@@ -53,3 +54,18 @@ def test_the_probability_of_a_positive_coupling_is_its_share_of_the_draws():
     positive = posterior.edges(scale="log-odds")["positive"]
     np.testing.assert_allclose(positive, (posterior.log_odds > 0).mean(axis=(0, 1)))
     assert positive["a--b"] > 0.9 > 0.1 > positive["a--c"]
+
+
+@pytest.mark.filterwarnings("ignore:1 of 2")  # the fit says that its tails are approximate
+def test_approximate_draws_that_no_weights_correct_give_no_bayes_factor():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 30)
+    x = np.column_stack([a, a, np.where(rng.random(30) < 0.3, 1 - a, a)])
+    fit = {"prior": "cauchy(0, 2.5)", "rng": 1, "progress": False, "draws": 2000, "chains": 4}
+    posterior = mb.sample(mb.graph([(0, 1), (1, 2)]), x, method="calibrated", **fit)
+    with pytest.warns(mb.MRFWarning, match="use method='exact'"):
+        table = posterior.edges()
+    assert table[["log_bf10", "log_bf10_error"]].isna().all(axis=None)
+    assert set(table["verdict"]) == {"unknown"}
+    assert (table["pareto_k"] > 0.7).all()
+    assert not table["bound"].any()

@@ -4,7 +4,8 @@ Savage and Dickey: given the rest of the graph, :math:`BF_{10} = p(w_j = 0) / p(
 at no interaction is a ratio of two integrals; the upper one, over all other log-odds with this one held at zero, is
 estimated with draws from the calibrated posterior *conditioned* on it, weighed by the exact likelihood. The far tail of
 a coin enters only through where those draws are centred. Where the exact likelihood is out of reach, or those weights
-cannot be trusted, the density is that of the draws near zero (`mrfbayes.results.draw_densities`), or a bound of it.
+cannot be trusted, the density is that of the draws near zero (`mrfbayes.results.draw_densities`), or a bound of it; it
+is not known where these draws are approximate and their weights were found not to be trusted.
 """
 
 from __future__ import annotations
@@ -210,6 +211,8 @@ def _warn_of_unknown(found: EdgeEvidence, problem: Problem, blocks: np.ndarray) 
         reason = "a custom prior has no known density at no interaction"
     elif (model.chart.sides[blocks[unknown]] > 2).all():
         reason = "draws alone give none for edges with more than two outcomes"
+    elif (found.pareto_k[unknown] > TRUSTED_K).any():
+        reason = "the draws are approximate, and their importance weights cannot be trusted; use method='exact'"
     warn_user(
         f"{unknown.size} of {blocks.size} edges have no Bayes factor (log_bf10 is NaN), "
         f"{model.blocks[blocks[unknown[0]]]} among them: {reason}.",
@@ -240,12 +243,19 @@ def _corrected(proposal: Proposal, problem: Problem, blocks: np.ndarray) -> Edge
 def _without_untrusted(
     found: EdgeEvidence, posterior: Posterior, proposal: Proposal, problem: Problem, blocks: np.ndarray
 ) -> EdgeEvidence:
-    """The same, with factors from draws in place of those whose weights have too heavy a tail."""
+    """The same, with factors from draws in place of those whose weights have too heavy a tail.
+
+    Approximate draws that no weights correct give none: how far off they are is not known.
+    """
     bad = (found.pareto_k > TRUSTED_K) & (problem.model.chart.sides[blocks] == 2)
     if not bad.any():
         return found
     draws = posterior.log_odds
-    if posterior.target != "exact" and proposal.is_trusted:  # then the weighted draws are nearer to the exact posterior
+    if posterior.target != "exact":
+        if not proposal.is_trusted:
+            unknown = np.where(bad, np.nan, found[:2])
+            return found._replace(log_bf10=unknown[0], error=unknown[1])
+        # The weighted draws are nearer to the exact posterior.
         rng, n = generator(problem.seed, "edges"), len(proposal.theta)
         chosen = in_proportion(truncated_weights(proposal.log_weights), n, rng)
         draws = problem.model.chart.log_odds(proposal.theta[chosen])[None]
