@@ -160,7 +160,17 @@ class Prior:
         return np.asarray(scale[self.chart.block_of])
 
     def is_heavy_beyond(self, sd: np.ndarray) -> bool:
-        """Whether tails of a posterior whose log-odds have these sds (p,) may be those of a Cauchy prior."""
+        """Return whether the tails of a posterior may be those of a Cauchy prior.
+
+        Parameters
+        ----------
+        sd : (p,) ndarray
+            Posterior sds of the log-odds.
+
+        Returns
+        -------
+        bool
+        """
         return bool((sd > HEAVY_REACH * self.heavy_scale).any())
 
     @property

@@ -28,7 +28,7 @@ NODE_MEASURES = ("strength", "expected_influence", "closeness", "betweenness", "
 MOST_DRAWS = 4_000
 NUMBERS = 2**25  # draws x edges that are held at once
 MOST_PATH_NODES = 200  # nodes up to which paths and communities are looked at
-ROUNDING = 1e-12  # relative, within which lengths of paths and measures of nodes are the same
+TIE = 1e-12  # relative, within which lengths of paths and measures of nodes are the same
 PATH_DRAWS, COMMUNITY_DRAWS = 500, 100
 LOUVAIN_SEED = 1
 
@@ -92,7 +92,7 @@ def _path_measures(model: Model, size: np.ndarray) -> tuple[np.ndarray, np.ndarr
     far = np.maximum(finite, 0.0).sum(axis=1)
     reached = (finite >= 0).sum(axis=1) - 1
     closeness = np.divide(reached**2 / max(d - 1, 1), far, out=np.zeros(d), where=far > 0)
-    shortest = length <= distance[tuple(ends)] * (1 + ROUNDING)  # other edges are on no shortest path
+    shortest = length <= distance[tuple(ends)] * (1 + TIE)  # other edges are on no shortest path
     ends, length = ends[:, shortest], length[shortest, None]
     steps = [_last_steps(np.ascontiguousarray(finite.T), u, v, length) for u, v in (ends, ends[::-1])]
     source, before, node = np.concatenate(steps, axis=1)
@@ -116,13 +116,13 @@ def _last_steps(distance: np.ndarray, u: np.ndarray, v: np.ndarray, length: np.n
     ``distance`` (d, d) is to each node (rows) from each source, -1 where there is none.
     """
     near, at = distance[u], distance[v]
-    edge, source = np.nonzero((near >= 0) & (near < at) & (near + length <= at * (1 + ROUNDING)))
+    edge, source = np.nonzero((near >= 0) & (near < at) & (near + length <= at * (1 + TIE)))
     return np.stack([source, u[edge], v[edge]])
 
 
 def _first(values: np.ndarray) -> np.ndarray:
     """(d,) share of the draws (n, d) in which each node leads; nodes that lead together share a draw."""
-    off = ROUNDING * np.abs(values).max(axis=1, keepdims=True)
+    off = TIE * np.abs(values).max(axis=1, keepdims=True)
     leads = values >= values.max(axis=1, keepdims=True) - off
     return np.asarray((leads / leads.sum(axis=1, keepdims=True)).mean(axis=0))
 
