@@ -170,6 +170,7 @@ class Prior:
         Returns
         -------
         bool
+            Whether some sd is so large beside the scale of a Cauchy prior.
         """
         return bool((sd > HEAVY_REACH * self.heavy_scale).any())
 
