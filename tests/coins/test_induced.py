@@ -105,3 +105,17 @@ def test_light_tails_are_not_weighted_to_heavy_ones():
     assert not found.is_trusted
     assert "tails are heavier" in found.warnings[0]
     assert not WeightedDraws.pilot(induced, Prior(model, "normal(0, 10)"), np.random.SeedSequence(1)).has_light_tails
+
+
+def test_dice_of_nominal_variables_need_no_counts_above_zero():
+    """Their sufficient statistics are double-centred sums."""
+    rng = np.random.default_rng(0)
+    levels = np.array(["lo", "mid", "hi"])
+    data = mb.Data({name: levels[rng.integers(0, 3, 60)] for name in "ab"}, kinds={"a": "nominal", "b": "nominal"})
+    model = mb.Model.from_data(data)
+    statistics = data.count(model)
+    assert (statistics.counts < 0).any()
+    induced = Induced.make(statistics, mb.estimate(model, data, progress=False), 0.0, "printed")
+    assert np.isfinite(induced.coins).all()
+    draws = model.chart.log_odds(induced.draw(2_000, np.random.SeedSequence(1)))
+    assert np.abs(draws.mean(axis=0)).max() < 1.5  # independent variables

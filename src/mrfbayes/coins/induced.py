@@ -90,7 +90,8 @@ class Induced:
     @cached_property
     def coins(self) -> np.ndarray:
         """(p, COIN_FIELDS) coins as `mrfbayes.kernels.coins.coin` takes them; in the place of a die its sticks."""
-        alpha, offset = self.statistics.counts, self.model.chart.offset
+        # Centred sums of tables, which may be negative, stand where a die's sticks follow.
+        alpha, offset = np.maximum(self.statistics.counts, 0.0), self.model.chart.offset
         rows = coin_rows(alpha, np.maximum(self.tosses - alpha, 0.0), self.effects.log_odds_eta, self.form)
         for block, die in self.dice.items():
             rows[offset[block] : offset[block + 1]] = die.sticks
