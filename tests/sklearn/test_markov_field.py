@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -215,3 +216,21 @@ def test_the_random_state_decides_the_draws():
     draws = [MarkovField(**{**QUICK, "random_state": seed}).fit(X).posterior_.draws for seed in (0, 0, 1)]
     assert np.array_equal(draws[0], draws[1])
     assert not np.array_equal(draws[0], draws[2])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_categories_of_a_data_frame_are_kept(kind):
+    words = ["lo", "mid", "hi"]
+    rows = np.array(words)[RNG.integers(0, 3, (60, 2))]
+    if kind == "pandas":
+        table = pd.DataFrame({"a": pd.Categorical(rows[:, 0], words, ordered=True), "b": pd.Categorical(rows[:, 1])})
+    else:
+        table = pl.DataFrame({"a": rows[:, 0], "b": rows[:, 1]}, schema_overrides={"a": pl.Enum(words)})
+    field = MarkovField(**QUICK, masked=["a"]).fit(table)
+    assert field.schema_ == mb.Data(table).schema
+    assert (field.schema_["a"].kind, field.labels_[0]) == ("ordinal", words)
+    assert field.classes_.tolist() == words
+    assert field.predict_proba(table).shape == (60, 3)
+    np.testing.assert_allclose(field.score_samples(table), field.score_samples(pd.DataFrame(rows, columns=["a", "b"])))
+    with pytest.raises(ValueError, match="feature names"):
+        field.score_samples(table[["b", "a"]])

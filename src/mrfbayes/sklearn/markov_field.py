@@ -12,6 +12,8 @@ from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import PriorLike
 from mrfbayes.data.coding import MISSING_CODE, state_labels
 from mrfbayes.data.data import Data
+from mrfbayes.data.sources import TypedTable, open_source
+from mrfbayes.data.values import Source
 from mrfbayes.model.field import Model
 from mrfbayes.model.schema import Schema
 from mrfbayes.particles.simulate import simulate_w
@@ -141,7 +143,7 @@ class MarkovField(DensityMixin, BaseEstimator):
             self.cuts_ = quantile_cuts(x, self.bins)
             x = classes(x, self.cuts_)
         names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])]))
-        data = self._data(names, x)
+        data = self._data(names, x, X)
         self.model_ = self._make_model(data)
         self.masked_ = self._find_masked(names)
         statistics = data.count(self.model_)
@@ -280,13 +282,16 @@ class MarkovField(DensityMixin, BaseEstimator):
         shown = self.masked_ or range(len(names))
         return np.array([f"{names[j]}={value}" for j in shown for value in self.labels_[places[j]]], dtype=object)
 
-    def _data(self, names: list[object], x: np.ndarray) -> Data:
-        """The columns by name, or by the nodes of a model that has no names."""
+    def _data(self, names: list[object], x: np.ndarray, X: ArrayLike) -> Data:
+        """The columns by name, or by the nodes of a model that has no names, with the categories of a data frame."""
         nodes = self.model.nodes if isinstance(self.model, Model) and not self.model.named else None
         if nodes is not None and len(nodes) != len(names):
             raise InputError(f"X has {len(names)} columns, the model has {len(nodes)} nodes: give one column per node.")
         table = {str(name): column for name, column in zip(nodes or names, x.T, strict=True)}
-        return Data(table, levels=None if self.bins is None else range(int(self.bins)))
+        if self.bins is not None:
+            return Data(table, levels=range(int(self.bins)))
+        frame = open_source(X) if hasattr(X, "columns") else Source()  # which validate_data makes an array
+        return Data(cast("Any", TypedTable(table, "x", frame, range(len(names)))))
 
     def _make_model(self, data: Data) -> Model:
         if self.model is not None:
