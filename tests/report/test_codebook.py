@@ -12,6 +12,7 @@ def test_a_report_takes_texts_from_a_mapping_or_a_file(posterior, tmp_path):
     path.write_text(f'"{HOSTILE[4]}","Do you, at times, worry?"\nalone\n', encoding="utf-8-sig")
     assert read_codebook(path, posterior.model) == {HOSTILE[4]: "Do you, at times, worry?"}
     assert read_codebook(None, posterior.model) == {}
+    assert read_codebook({}, posterior.model) == {}
     for k, given in enumerate((str(path), {HOSTILE[4]: "Do you, at times, worry?"})):
         page = mb.report(posterior, tmp_path / f"{k}.html", codebook=given, check=False)
         assert "Do you, at times, worry?" in page.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from mrfbayes.model.field import Model
 
 def read_codebook(given: Mapping[str, str] | str | PathLike[str] | None, model: Model) -> dict[str, str]:
     """Texts of the items by name; a file has a name and a text in each row."""
-    if given is None:
+    if given is None or given == {}:
         return {}
     if isinstance(given, Mapping):
         texts = {str(name): str(text) for name, text in given.items()}
