@@ -46,3 +46,10 @@ def test_32_bit_numbers_are_refused(wide):
 def test_a_target_without_gradient_is_refused(wide):
     with pytest.raises(mb.InputError, match="has no gradient"):
         log_density(mb.target(MODEL, X, method="laplace"))
+
+
+@pytest.mark.parametrize("shape", [(3,), (8,), (2, 7), ()])
+def test_vectors_of_another_length_are_refused(wide, shape):
+    density = log_density(mb.target(MODEL, X))
+    with pytest.raises(mb.InputError, match=r"w has shape .*: give \(7,\), and use jax.vmap"):
+        density(np.zeros(shape))

@@ -1,5 +1,7 @@
 """The posterior of two and three tied parameters by quadrature, against exact log Z, and where it applies."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,16 @@ def test_large_tied_fields_with_a_threshold_are_learned_by_quadrature():
     assert (np.abs(post.log_odds.mean(axis=(0, 1)) - [0.5, -0.1]) / post.log_odds.std(axis=(0, 1))).max() < 4.5
     small = problem_of(mb.grid(4, 4, tied=True, fields=True), [0.5, -0.1], 5)
     assert few_parameters.prepare_few_parameters(small) is None
+
+
+def test_a_grid_that_cuts_the_posterior_is_noticed():
+    problem = problem_of(mb.grid(10, 10, tied=True, fields=True), [0.5, -0.2], 1)
+    places, samples, centre, factor = few_parameters._sample(problem)
+    whole = few_parameters._posterior(problem, places, samples, centre, factor)
+    assert not whole.goes_on_outside
+    assert few_parameters._posterior(problem, places, samples, centre, factor / 10).goes_on_outside
+    under_cauchy = replace(problem, prior=Prior(problem.model, "cauchy(0, 0.001)"))
+    assert replace(whole, problem=under_cauchy).goes_on_outside
 
 
 @pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")

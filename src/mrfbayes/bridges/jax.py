@@ -80,6 +80,8 @@ def log_density(target: Target) -> Callable[[Array], Array]:
         w = jnp.asarray(w)
         if w.dtype != jnp.float64:
             raise InputError(f"w has type {w.dtype}: give float64 (jax_enable_x64 = True).")
+        if w.shape != (target.dim,):
+            raise InputError(f"w has shape {w.shape}: give ({target.dim},), and use jax.vmap for several.")
         return w
 
     def value(w: Array) -> Array:

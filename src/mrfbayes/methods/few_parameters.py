@@ -102,6 +102,13 @@ class FewParameters:
         covariance = (self.y - mean).T @ (self.weight[:, None] * (self.y - mean))
         return self.centre + self.factor @ mean, self.factor @ np.linalg.cholesky(covariance)
 
+    @property
+    def goes_on_outside(self) -> bool:
+        """Whether there is more of the posterior beyond the grid than may be left out."""
+        at_ends = (np.abs(self.y) == GRID_SDS).any(axis=1)
+        ends = self.weight[at_ends].max() / self.weight.max()
+        return bool(ends >= MOST_AT_ENDS or self.problem.prior.is_heavy_beyond(np.linalg.norm(self.factor, axis=1)))
+
     @cached_property
     def _polynomial(self) -> np.ndarray:
         """Coefficients of a polynomial of fourth order through the log density, where there is any."""
@@ -163,7 +170,7 @@ def prepare_few_parameters(problem: Problem) -> Prepared | None:
     mean, sd = whole.moments()
     moments = np.array([other.moments() for other in others])
     error = math.sqrt(GROUPS - 1) * moments.std(axis=0) / sd
-    if not error[0].max() < MAX_FEW_ERROR:
+    if whole.goes_on_outside or not error[0].max() < MAX_FEW_ERROR:
         return None
     text = f"log Z is sampled: means within {error[0].max():.2f} sd, sds within {error[1].max():.1%} (standard errors)"
     return Prepared(
