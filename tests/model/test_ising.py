@@ -68,6 +68,7 @@ def test_it_is_accepted_where_theta_is():
         (mb.Ising(J[:2]), {}, "coupling has shape (2,), expected (3,)"),
         (mb.Ising(MATRIX + np.eye(3, k=1)), {}, "not symmetric"),
         (mb.Ising({"a--z": 1.0}), {}, "the model has no edge 'a--z'"),
+        (mb.Ising({"a--b": 1.0, ("b", "a"): 0.5}), {}, "the edge ('b', 'a') is given twice"),
         (mb.Ising("strong"), {}, "coupling: expected numbers, got str"),
         (mb.Ising(np.nan), {}, "coupling: must be finite numbers"),
         (mb.Ising(J, H[:2]), {"fields": True}, "field has shape (2,), expected (3,)"),

@@ -81,6 +81,8 @@ def test_extra_sections_appear_when_given(posterior, tmp_path):
     path = mb.report(
         posterior, tmp_path / "a.html", comparison=comparison, groups=groups, selection=selection, check=False
     )
+    with pytest.raises(mb.InputError, match="selection and groups are shown beside a posterior"):
+        mb.report(selection, tmp_path / "b.html", groups=groups)
     text = path.read_text(encoding="utf-8")
     page = Page(text)
     assert page.headings[3:] == [

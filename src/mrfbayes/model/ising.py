@@ -151,13 +151,15 @@ def _couplings(coupling: object, model: Model) -> np.ndarray:
         for k, (u, v) in enumerate(model.edges.tolist()):
             first, second = model.nodes[u], model.nodes[v]
             place |= {(first, second): k, (second, first): k, f"{first}--{second}": k, f"{second}--{first}": k}
-        found = np.zeros(m)
+        found: dict[int, float] = {}
         for edge, value in coupling.items():
-            key = tuple(map(str, edge)) if isinstance(edge, tuple) else edge
-            if key not in place:
+            k = place.get(tuple(map(str, edge)) if isinstance(edge, tuple) else edge)
+            if k is None:
                 raise InputError(f"coupling: the model has no edge {edge!r}.")
-            found[place[key]] = _number(value, f"coupling[{edge!r}]")
-        return found
+            if k in found:
+                raise InputError(f"coupling: the edge {edge!r} is given twice.")
+            found[k] = _number(value, f"coupling[{edge!r}]")
+        return np.array([found.get(k, 0.0) for k in range(m)])
     array = _array(coupling, "coupling")
     if not array.ndim:
         return np.full(m, float(array))

@@ -121,6 +121,8 @@ def report(
     for name, (given, kind) in parts.items():
         if given is not None and not isinstance(given, kind):
             raise InputError(f"{name}: got {type(given).__name__}, expected a {kind.__name__}.")
+    if not isinstance(posterior, Posterior) and (selection is not None or groups is not None):
+        raise InputError("selection and groups are shown beside a posterior: give that first.")
     target, texts = Path(path), read_codebook(codebook, posterior.model)
     check_targets({"path": target}, overwrite=overwrite)
     if isinstance(posterior, Posterior):
