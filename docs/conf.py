@@ -7,6 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from jupyter_cache import get_cache
+
 import mrfbayes
 
 HERE = Path(__file__).resolve().parent
@@ -48,6 +50,7 @@ nb_execution_mode = "cache"
 nb_execution_in_temp = True  # what a page writes is not there when it runs again
 # Pages that did not change are not run again while the package does not change either.
 nb_execution_cache_path = str(kept_in(HERE.parent / "build" / "pages", Path(mrfbayes.__file__).parent))
+assert get_cache(nb_execution_cache_path).db is not None  # made here: the processes would each make it
 nb_execution_timeout = 1800  # of one cell: on a busy machine the first one may compile for minutes
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
