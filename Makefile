@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest
 QUICK := tests/model tests/run tests/data/test_statistics.py tests/kernels/base/test_jit.py tests/kernels/base/test_random.py \
 	tests/results/test_diagnostics.py tests/exact/test_quantities.py tests/test_priors.py tests/test_public_names.py
 
-.PHONY: proofs fuzz chaos mutants trust-page lock coverage order demo test quick lint types imports check comparison paper paper-run paper-larger paper-times evidence browser gallery screenshots docs site-browser r-page slow install-check clean
+.PHONY: proofs repeats fuzz chaos mutants trust-page lock coverage order demo test quick lint types imports check comparison paper paper-run paper-larger paper-times evidence browser gallery screenshots docs site-browser r-page slow install-check clean
 
 demo: .venv/.core
 	@$(BIN)/mrfbayes demo
@@ -98,6 +98,10 @@ proofs fuzz chaos mutants: .venv/.test
 bridges: .venv/.test
 	$(BIN)/python -m pip install -q -c constraints.txt -e ".[bridges]"
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bridges/hierarchical.py
+
+# One batch of every proof again, compared with the record: a difference means that `make proofs` has to run again.
+repeats: .venv/.test
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/trust/proofs.py --repeat --seconds $(SECONDS)
 
 # docs/trust.md and its figures, from the records of these checks.
 trust-page: .venv/.test

@@ -119,6 +119,22 @@ def test_proofs_are_repeated_on_another_commit_where_asked(trust, tmp_path, monk
     assert [name for name, _ in proofs.open_units(record, 20, again=True)] == names[1:]
 
 
+def test_a_repeated_batch_is_compared_with_the_record(trust, tmp_path, monkeypatch):
+    import proofs
+    import units
+
+    found = {"n": 2, "counts": np.array([[1, 1]]), "z": [0.25]}
+    recorded = {"commit": "old", "n": 2, "counts": [[1, 1]], "z": [0.25], "ms": 3.0}
+    assert proofs.compared(recorded, found) == {"recorded": "old", "outcome": "identical", "differ": []}
+    other = recorded | {"counts": [[2, 0]]}
+    assert proofs.compared(other, found) == {"recorded": "old", "outcome": "DIFFERENT", "differ": ["counts"]}
+    record = units.Record(tmp_path / "proofs.jsonl")
+    spans = ("0-20", "20-40", "40-60")
+    monkeypatch.setattr(proofs, "all_units", lambda sets: [(f"{p} | {span}", dict) for span in spans for p in "ab"])
+    record.rows = {f"a | {span}": {"commit": "old"} for span in spans} | {"b | 40-60": {"commit": "old"}}
+    assert [name for name, _ in proofs.repeats(record)] == ["a | 20-40", "b | 40-60"]
+
+
 def test_proofs_are_decided_by_enough_data_sets(trust):
     import proofs
 

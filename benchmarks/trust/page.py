@@ -179,7 +179,9 @@ def missing(found: list[dict[str, object]], faults: dict[str, dict[str, object]]
 
 def values() -> dict[str, str]:
     """What is put into the template."""
-    records = {name: Record(RESULTS / f"{name}.jsonl") for name in ("proofs", "mutants", "fuzz", "chaos", "suite")}
+    records = {
+        name: Record(RESULTS / f"{name}.jsonl") for name in ("proofs", "repeats", "mutants", "fuzz", "chaos", "suite")
+    }
     found = [proofs.summary_of(name, rows) for name, rows in proofs.by_proof(records["proofs"]).items()]
     kinds = {
         kind: [one for one in found if str(one["name"]).startswith(kind)] for kind in ("ranks", "inclusion", "coverage")
@@ -202,7 +204,10 @@ def values() -> dict[str, str]:
     slowest = max((float(str(row.get("slowest", 0))) for row in stops), default=0.0)
     commits = {name: dates(record.rows.values()) for name, record in records.items()}
     sets = sum(int(str(one["sets"])) for one in exact)
+    repeats = Counter(str(row["outcome"]) for row in records["repeats"].rows.values())
     return {
+        "repeats": f"{repeats['identical']} of {repeats.total()} the same in every digit",
+        "unlike": failures_of(records["repeats"], lambda row: row["outcome"] == "DIFFERENT"),
         "exact": f"{passed_of(exact)} combinations of field, method and engine, {sets:,} data sets",
         "controls": f"{passed_of(controls)} rejected",
         "calibrated": f"{passed_of(calibrated)} calibrated",

@@ -2,11 +2,13 @@
 
     python benchmarks/trust/proofs.py --seconds 36000
     python benchmarks/trust/proofs.py --only "ranks, 4-cycle" --sets 500
+    python benchmarks/trust/proofs.py --repeat
     python benchmarks/trust/proofs.py --figures
 
 Each finished batch is a line of benchmarks/results/trust/proofs.jsonl with its commit; a call goes on with what is not
 there yet. A p value below 1e-6 of an exact method is a mistake of the package, and one above it of a negative control a
-mistake of the proof: either one ends with status 1.
+mistake of the proof: either one ends with status 1. ``--repeat`` runs one batch of every proof again and compares its
+figures with the record: where they are the same to the last digit, the record is that of this code too.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ PARTS, FEWEST = 10, 200  # batches of a proof, at most; data sets of a batch, at
 FIRST = 20  # data sets of its first batch, which shows that it runs
 PICTURES = ROOT / "docs" / "pictures"
 INCLUSION_SETS = 4_000
+FIGURES = ("n", "counts", "bins", "covered", "of", "z", "z2")  # of a batch, in all digits of the record
 
 
 def batches(name: str, total: int, run: object, size: int = 0) -> Iterator[tuple[float, Unit]]:
@@ -82,6 +85,22 @@ def open_units(record: Record, sets: int | None, again: bool) -> list[Unit]:
     at = commit()
     known = [name for name, row in record.rows.items() if not again or row["commit"] == at]
     return [unit for unit in all_units(sets) if not is_covered(unit[0], known)]
+
+
+def repeats(record: Record) -> Iterator[Unit]:
+    """The second batch of every proof again, compared with the record."""
+    second: dict[str, Unit] = {}
+    for name, work in all_units(None):
+        if name in record.rows and not name.endswith(f"| 0-{_span(name).stop}"):
+            second.setdefault(name.rpartition(" | ")[0], (name, work))
+    for name, work in second.values():
+        yield name, lambda name=name, work=work: compared(record.rows[name], work())
+
+
+def compared(recorded: dict[str, object], found: dict[str, object]) -> dict[str, object]:
+    """Which figures of a batch are not as they are in the record, and on which commit that ran."""
+    differ = [key for key in FIGURES if key in found and not np.array_equal(found[key], recorded[key])]
+    return {"recorded": recorded["commit"], "outcome": "DIFFERENT" if differ else "identical", "differ": differ}
 
 
 Rows = list[dict[str, object]]
@@ -258,9 +277,16 @@ def main() -> None:
     parser.add_argument("--only", default="", help="part of the names of units to run")
     parser.add_argument("--sets", type=int, help="data sets of each proof, at most")
     parser.add_argument("--record", type=Path, default=RESULTS / "proofs.jsonl")
+    parser.add_argument("--repeat", action="store_true", help="compare one batch of every proof with the record")
     parser.add_argument("--figures", action="store_true", help="only draw what is recorded")
     asked = parser.parse_args()
     record = Record(asked.record)
+    if asked.repeat:
+        again = Record(asked.record.with_name("repeats.jsonl"))
+        again.run((unit for unit in repeats(record) if asked.only in unit[0]), asked.seconds, again=True, quiet=True)
+        different = [name for name, row in again.rows.items() if row["outcome"] == "DIFFERENT"]
+        print("\n".join([f"different: {name}" for name in different] or ["no difference"]))
+        sys.exit(bool(different))
     if not asked.figures:
         units = [unit for unit in open_units(record, asked.sets, asked.again) if asked.only in unit[0]]
         record.run(units, asked.seconds, asked.again, quiet=True)
