@@ -42,8 +42,7 @@ def quiet_warnings() -> Iterator[None]:
     """Keep our own warnings off standard error: the result records and prints them."""
     from mrfbayes.base.errors import MRFWarning
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MRFWarning)
+    with warnings.catch_warnings(action="ignore", category=MRFWarning):
         yield
 
 

@@ -116,8 +116,8 @@ class CovariateStatistics(Statistics):
 
     def of_groups(self) -> list[Statistics]:
         """The counts of every group."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MRFWarning)  # most groups have one row, and lack most states
+        # Most groups have one row, and lack most states.
+        with warnings.catch_warnings(action="ignore", category=MRFWarning):
             return [
                 count_states(self.model.base, self.states[self.group == g], self.weight[self.group == g])
                 for g in range(self.design.n_fields)

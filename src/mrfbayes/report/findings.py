@@ -269,8 +269,7 @@ class Findings:
             if not replicates:
                 raise InputError("it would take minutes; run mrfbayes.predictive_check")
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", MRFWarning)
+                with warnings.catch_warnings(action="ignore", category=MRFWarning):
                     return predictive_check(self.posterior, replicates=replicates, rng=0)
             except OutOfTime:
                 raise InputError("the time budget ended before it; run mrfbayes.predictive_check") from None

@@ -90,8 +90,8 @@ def completion_of(posterior: Posterior, data: object, who: str, is_own: bool = F
     model = posterior.model
     if data is None:
         return Completion(model, *_rows_of(posterior, who))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MRFWarning)  # they were emitted when the posterior was learned
+    # They were emitted when the posterior was learned.
+    with warnings.catch_warnings(action="ignore", category=MRFWarning):
         statistics = counted(model, data, posterior.schema)
     if is_own and statistics.digest != posterior.data_digest:
         raise InputError("data: not the data that this posterior was learned from.")

@@ -173,8 +173,7 @@ def predictive_check(
 
 def _counts(model: Model, states: np.ndarray, weights: np.ndarray | None = None) -> Statistics:
     """Counts of a data set that was drawn: what it lacks is no news to the user."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MRFWarning)
+    with warnings.catch_warnings(action="ignore", category=MRFWarning):
         return count_states(model, states, weights)
 
 

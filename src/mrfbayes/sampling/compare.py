@@ -191,8 +191,7 @@ def compare(
 def _run(model: Model, statistics: Statistics, job: Mapping[str, Any]) -> Posterior | CostError:
     """One method's posterior, or its refusal; its warnings are in it, and are said when all methods have run."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MRFWarning)
+        with warnings.catch_warnings(action="ignore", category=MRFWarning):
             return sample(model, statistics, **job)
     except CostError as refusal:
         return refusal

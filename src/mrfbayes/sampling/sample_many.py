@@ -171,8 +171,7 @@ def fit_one(
     ``known`` is None without a folder, else the digest of the data whose result is there, or empty: None is returned
     where these are the same data.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MRFWarning)  # they are in the result
+    with warnings.catch_warnings(action="ignore", category=MRFWarning):  # they are in the result
         statistics = counted(model, data, call.schema)
         if known and known == statistics.digest:
             return None

@@ -434,8 +434,8 @@ def split_groups(model: Model, data: object) -> dict[str, Statistics]:
     if len(parts) < 2:
         raise InputError(f"data has {len(parts)} group ({', '.join(map(repr, parts))}): give at least two.")
     schema = common_schema(model, parts.values())
-    with python_warnings.catch_warnings():
-        python_warnings.simplefilter("ignore", MRFWarning)  # said with the name of the group, by the search
+    # Said with the name of the group, by the search.
+    with python_warnings.catch_warnings(action="ignore", category=MRFWarning):
         return {name: _counted(model, name, part, schema) for name, part in parts.items()}
 
 
