@@ -5,30 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.border import as_data
 from mrfbayes.data.coding import MISSING_CODE
+from mrfbayes.data.data import Data
 from mrfbayes.exact.held import held_field
 from mrfbayes.exact.recursions import refused
 from mrfbayes.model.field import Model
-from mrfbayes.model.schema import Schema
-from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points
+from mrfbayes.model.schema import Label, Schema
+from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, ThetaLike, points
 from mrfbayes.results.predictability import row_log_weights
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mrfbayes.data.data import Data
-    from mrfbayes.model.schema import Label
-    from mrfbayes.queries.points import ThetaLike
-
-    RowsLike: TypeAlias = np.ndarray | pd.DataFrame | Data | Mapping[str, Label] | Sequence[Sequence[Label | None]]
+RowsLike: TypeAlias = np.ndarray | pd.DataFrame | Data | Mapping[str, Label] | Sequence[Sequence[Label | None]]
 
 
 UNSEEN = -1  # a cell that is summed over
@@ -95,8 +90,6 @@ def log_probability(
     >>> mb.log_probability(model, 0.8, [[1, 1, 1], [1, 0, None]]).table.round(3)["log_probability"].tolist()
     [-1.139, -2.303]
     """
-    import pandas as pd
-
     at = points(model, theta, draws, ci_prob)
     known, pattern = at.given(given)
     states, index = row_states(at, rows, known, "rows")
@@ -138,8 +131,6 @@ def _is_read(rows: Sequence[object]) -> bool:
 
 def row_states(at: Points, rows: RowsLike, known: list[int], argument: str) -> tuple[np.ndarray, pd.Index]:
     """(n, d) states, `UNSEEN` where a cell is missing, and the index of the result."""
-    import pandas as pd
-
     model, source = at.model, cast("object", rows)
     if isinstance(rows, Mapping):
         source = {str(name): label if np.ndim(label) else [label] for name, label in rows.items()}
@@ -251,8 +242,6 @@ def most_probable(
 
 
 def _table(at: Points, known: list[int], states: np.ndarray, logs: np.ndarray, best: np.ndarray) -> pd.DataFrame:
-    import pandas as pd
-
     columns: dict[str, np.ndarray] = {}
     for i in range(at.model.n_nodes):
         if i not in known:

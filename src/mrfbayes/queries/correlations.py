@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import CostError, InputError
@@ -17,12 +17,8 @@ from mrfbayes.data.data import Data
 from mrfbayes.exact.clamped import Enumerated
 from mrfbayes.model.field import Model
 from mrfbayes.particles.ensembles import make_chains
-from mrfbayes.queries.configurations import UNSEEN, row_states
-from mrfbayes.queries.points import Answer, Points, points
-
-if TYPE_CHECKING:
-    from mrfbayes.queries.configurations import RowsLike
-    from mrfbayes.queries.points import ThetaLike
+from mrfbayes.queries.configurations import UNSEEN, RowsLike, row_states
+from mrfbayes.queries.points import Answer, Points, ThetaLike, points
 
 CORRELATION_DRAWS = 100
 MOST_CORRELATIONS = 2**18  # pairs and triplets: at 100 draws 200 MB
@@ -111,8 +107,6 @@ def correlations(
     >>> mb.correlations(model, 0.8, x).table["predicted"].round(2).tolist()
     [0.15, 0.09, 0.15, 0.0]
     """
-    import pandas as pd
-
     at, rows, weight = _inputs(model, theta, data, draws, ci_prob)
     d = model.n_nodes
     count = comb(d, 2) + (comb(d, 3) if third else 0)
@@ -174,8 +168,6 @@ def population_counts(
     >>> mb.population_counts(model, 0.8).table["predicted"].round(2).tolist()
     [0.32, 0.18, 0.18, 0.32]
     """
-    import pandas as pd
-
     at, rows, weight = _inputs(model, theta, data, draws, ci_prob)
     statistic = _Active(model.n_nodes)
     values, way = _predicted(at, statistic, samples, rng)

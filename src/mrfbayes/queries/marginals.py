@@ -13,9 +13,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.checks import one_of, require_memory
 from mrfbayes.base.errors import CostError, InputError, SamplingError
@@ -23,13 +24,7 @@ from mrfbayes.exact.held import HeldField, held_field
 from mrfbayes.exact.recursions import refused
 from mrfbayes.methods.laplace.bethe import BeliefGraph, propagate
 from mrfbayes.model.field import Model
-from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, points
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mrfbayes.queries.points import ThetaLike
-
+from mrfbayes.queries.points import QUERY_DRAWS, Answer, Held, Points, ThetaLike, points
 
 MOST_JOINT_CELLS = 2**16  # configurations of a joint table, each a sum over the rest of the field
 INSTEAD_OF_MARGINALS = "use method='loopy' (approximate), hold more nodes with given=, or count rows of mb.simulate"
@@ -201,8 +196,6 @@ def joint(
     >>> mb.joint(model, 0.8, ["a", "c"]).table["probability"].round(2).tolist()
     [0.34, 0.16, 0.16, 0.34]
     """
-    import pandas as pd
-
     at = points(model, theta, draws, ci_prob)
     known, pattern = at.given(given)
     asked = at.asked(nodes, known)
@@ -254,8 +247,6 @@ def _pairs(
 
 
 def _node_table(at: Points, field: HeldField, asked: list[int], values: np.ndarray) -> pd.DataFrame:
-    import pandas as pd
-
     names = at.model.nodes
     cells = [field.node_offset[field.place[i]] + k for i in asked for k in range(int(at.model.states[i]))]
     index = pd.MultiIndex.from_tuples(
@@ -272,8 +263,6 @@ def _pair_table(
     values: np.ndarray,
     others: dict[tuple[int, int], np.ndarray],
 ) -> pd.DataFrame:
-    import pandas as pd
-
     names, n_nodes = at.model.nodes, int(field.node_offset[-1])
     parts, rows = [np.zeros((len(values), 0))], []
     for u, v in pairs:

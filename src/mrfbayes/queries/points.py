@@ -5,26 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import interval_ends, whole
 from mrfbayes.base.errors import InputError
 from mrfbayes.data.coding import state_labels
 from mrfbayes.model.field import Model, require_model
+from mrfbayes.model.ising import Ising
 from mrfbayes.model.schema import Label, Schema, plain_schema
 from mrfbayes.results.posterior import Posterior
 from mrfbayes.results.predictability import evenly
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from mrfbayes.model.ising import Ising
-
-    ThetaLike = ArrayLike | Ising | Posterior
+ThetaLike = ArrayLike | Ising | Posterior
 
 QUERY_DRAWS = 200  # of a posterior, evenly spread over its chains
 Held = Mapping[str, Label]

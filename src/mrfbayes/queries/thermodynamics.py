@@ -19,9 +19,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 
 from mrfbayes.base.budget import budget
 from mrfbayes.base.checks import one_of, whole
@@ -32,15 +34,10 @@ from mrfbayes.exact.quantities import Convention, convention_of, cumulants_along
 from mrfbayes.exact.recursions import refused
 from mrfbayes.kernels.queries.annealed import RowTables, row_values
 from mrfbayes.model.field import Model, require_model
+from mrfbayes.model.ising import Ising
 from mrfbayes.particles.ensembles import make_chains
-from mrfbayes.queries.points import QUERY_DRAWS, Answer, points
+from mrfbayes.queries.points import QUERY_DRAWS, Answer, ThetaLike, points
 from mrfbayes.results.posterior import Posterior
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from mrfbayes.model.ising import Ising
-    from mrfbayes.queries.points import ThetaLike
 
 PILOT_PARTICLES, PILOT_LEVELS = 64, 64
 TRUSTED_LOG_WEIGHT_SD = 0.7  # above it the weights' mean is ruled by few particles
@@ -122,8 +119,6 @@ def thermodynamics(
     >>> scan.table.loc["entropy", "value"].round(3).tolist()  # from frozen to log 4
     [1.058, 1.386]
     """
-    import pandas as pd
-
     at = points(model, theta, draws, ci_prob)
     one_of("method", method, ("exact", "annealed"))
     scale = _temperatures(temperatures)
@@ -142,10 +137,8 @@ def thermodynamics(
                 run = anneal(_RowValues(model, w), 1.0 / scale[::-1], n, None, child(seed, "draw", k), progress)
                 mean = (run.shares * run.values).sum(axis=1)
                 variance = (run.shares * (run.values - mean[:, None]) ** 2).sum(axis=1)
-                values[k], error = (
-                    _quantities(run.log_z[::-1], mean[::-1], variance[::-1], scale, zero),
-                    run.error[::-1],
-                )
+                values[k] = _quantities(run.log_z[::-1], mean[::-1], variance[::-1], scale, zero)
+                error = run.error[::-1]
     index = pd.MultiIndex.from_product([QUANTITIES, scale], names=["quantity", "temperature"])
     columns = at.columns(values.reshape(len(values), -1), "value")
     if method == "annealed" and not at.is_posterior:

@@ -9,18 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.random_streams import generator, kernel_state
 from mrfbayes.base.types import View, with_own_workspace
-from mrfbayes.priors import HEAVY_REACH
+from mrfbayes.kernels.run import hmc
+from mrfbayes.kernels.run.chain import LOG_SCALE, LOG_TARGET
+from mrfbayes.kernels.run.hmc import HmcState, Metric
+from mrfbayes.priors import HEAVY_REACH, Prior
 from mrfbayes.run.workers import Chunk, Metropolis, State
-
-if TYPE_CHECKING:
-    from mrfbayes.kernels.run.hmc import HmcState, Metric
-    from mrfbayes.priors import Prior
 
 Gradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 FIRST_LEAPS = 2.0  # per trajectory, before warm-up has learned how many it takes
@@ -38,8 +36,6 @@ def make_metric(mode: np.ndarray, information: np.ndarray, prior: Prior | None =
     prior : looked at for directions whose tails are those of a Cauchy prior
     """
     from scipy.linalg.lapack import dtrtri
-
-    from mrfbayes.kernels.run.hmc import Metric
 
     heavy = np.zeros((0, mode.size))
     if information.ndim == 1:
@@ -79,8 +75,6 @@ def _cholesky(information: np.ndarray) -> np.ndarray:
 
 def initial_state(metric: Metric, seed: np.random.SeedSequence, log_odds: np.ndarray | None = None) -> State:
     """The state of one chain before its first step, at ``log_odds`` or at a draw of the Gaussian."""
-    from mrfbayes.kernels.run import chain, hmc
-
     p = metric.mode.size
     if log_odds is None:
         position = generator(seed, "start").standard_normal(p)
@@ -88,8 +82,8 @@ def initial_state(metric: Metric, seed: np.random.SeedSequence, log_odds: np.nda
         factor = metric.factor.astype(float) if len(metric.factor) == p else np.diag(metric.factor[0].astype(float))
         position = np.linalg.solve(factor, log_odds - metric.mode)
     numbers = np.zeros(hmc.N_HMC_NUMBERS)
-    numbers[chain.LOG_TARGET] = np.nan  # not evaluated yet
-    numbers[chain.LOG_SCALE] = math.log(FIRST_LEAPS)
+    numbers[LOG_TARGET] = np.nan  # not evaluated yet
+    numbers[LOG_SCALE] = math.log(FIRST_LEAPS)
     state: State = {name: np.zeros(p) for name in hmc.HmcState._fields}
     counters = np.zeros(hmc.N_HMC_COUNTERS, dtype=np.int64)
     random = kernel_state(seed, "trajectories")
@@ -115,9 +109,6 @@ class HmcTask(Metropolis):
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more trajectories from ``state``, which is left as it was; none at all evaluates the start."""
-        from mrfbayes.kernels.run import hmc
-        from mrfbayes.kernels.run.chain import LOG_TARGET
-
         state = {name: array.copy() for name, array in state.items()}
         chain, kept = hmc.HmcState(**state), self.kept_draws(state, n_steps)
         gradient = self.gradient if callable(self.gradient) else with_own_workspace(self.gradient)
@@ -148,9 +139,6 @@ class HmcTask(Metropolis):
             chain.position[:] *= NEARER
 
     def _log_target(self, chain: HmcState, gradient: View | Gradient) -> float:
-        from mrfbayes.kernels.run import hmc
-        from mrfbayes.kernels.run.chain import LOG_TARGET
-
         if callable(gradient):
             hmc.to_log_odds(self.metric, chain.position, chain.log_odds)
             hmc.evaluate_start(self.metric, self.prior, chain, _evaluate(gradient, chain, chain.log_odds))

@@ -8,19 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import View, with_own_workspace
+from mrfbayes.kernels.priors import PriorView
+from mrfbayes.kernels.run import chain
+from mrfbayes.kernels.run.chain import ChainSettings, KeptDraws
+from mrfbayes.kernels.run.hmc import HmcSettings
 from mrfbayes.run.pools import Job, Workers, make_pool
-
-if TYPE_CHECKING:
-    from mrfbayes.kernels.priors import PriorView
-    from mrfbayes.kernels.run.chain import ChainSettings, KeptDraws
-    from mrfbayes.kernels.run.hmc import HmcSettings
 
 State = dict[str, np.ndarray]
 
@@ -100,8 +99,6 @@ class Metropolis(WorkerTask):
 
     def check_start(self, number: int, state: State) -> None:
         """An `InputError` where chain ``number`` cannot start."""
-        from mrfbayes.kernels.run import chain
-
         value = float(state["numbers"][chain.LOG_TARGET])
         if not math.isfinite(value):
             raise InputError(
@@ -111,29 +108,21 @@ class Metropolis(WorkerTask):
 
     def failure(self, state: State) -> str:
         """Why the chain cannot go on; empty where it can."""
-        from mrfbayes.kernels.run import chain
-
         return "" if state["counters"][chain.FAILED] == chain.FINE else "the acceptance ratio is not a finite number"
 
     def note(self, states: Sequence[State]) -> str:
         """How many proposals were accepted."""
-        from mrfbayes.kernels.run import chain
-
         counters = np.stack([state["counters"] for state in states]).sum(axis=0)
         accepted = int(counters[chain.ACCEPTED] + counters[chain.WARM_ACCEPTED])
         return f"accepting {accepted / max(int(counters[chain.STEP]), 1):.0%}"
 
     def kept_draws(self, state: State, n_steps: int) -> KeptDraws:
         """Arrays for the draws of ``n_steps`` more steps."""
-        from mrfbayes.kernels.run import chain
-
         rows = n_steps // self.n_thin + 1
         return chain.KeptDraws(np.empty((rows, self.n_columns)), np.empty(rows), int(state["counters"][chain.KEPT]))
 
     def chunk(self, state: State, kept: KeptDraws) -> Chunk:
         """What the chain came to, and the draws that it kept."""
-        from mrfbayes.kernels.run import chain
-
         count = int(state["counters"][chain.KEPT]) - kept.first
         return Chunk(state, kept.draws[:count], kept.log_likelihood[:count])
 
@@ -152,8 +141,6 @@ class ChainTask(Metropolis):
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more steps from ``state``, which is left as it was."""
-        from mrfbayes.kernels.run import chain
-
         state = {name: array.copy() for name, array in state.items()}
         view = with_own_workspace(self.view)._replace(**{name: state[f"view.{name}"] for name in self.carried})
         chain_state = chain.ChainState(**{name: state[name] for name in chain.ChainState._fields})

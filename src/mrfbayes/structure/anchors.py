@@ -26,7 +26,8 @@ from mrfbayes.base.budget import budget
 from mrfbayes.base.errors import MRFWarning
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import child, generator
-from mrfbayes.data.statistics import Statistics
+from mrfbayes.data.statistics import Statistics, count_states
+from mrfbayes.kernels.structure.moves import BATCH_LENGTH, N_PRESENT, SWEEP, MoveView
 from mrfbayes.model.field import Model
 from mrfbayes.particles.completions import typical_rows
 from mrfbayes.run.workers import State
@@ -47,8 +48,6 @@ from mrfbayes.structure.search import (
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from mrfbayes.kernels.structure.moves import MoveView
 
 RENEWED_EVERY, RENEWED_BY = 10, 2  # sweeps over the graph, and Gibbs sweeps of the samples between them
 REMEMBERED = 8  # sets of samples
@@ -85,8 +84,6 @@ class WeightedEngine:
 
     def run(self, sweeps: Sweeps, carried: State) -> None:
         """See `mrfbayes.structure.search.SearchEngine`."""
-        from mrfbayes.kernels.structure.moves import SWEEP
-
         rows, streams = carried["samples"], carried["streams"]
         left = int(sweeps.plan[0])
         while left:
@@ -346,13 +343,11 @@ def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random
     """
     import warnings
 
-    from mrfbayes.data.statistics import count_states
     from mrfbayes.estimation.estimate import estimate
 
     model, prior = problem.model, problem.coordinates.priors[0]
     m = problem.factors.n_edge_parameters
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MRFWarning)  # it is only a start
+    with warnings.catch_warnings(action="ignore", category=MRFWarning):  # it is only a start
         if statistics.incomplete is not None:
             statistics = count_states(model, typical_rows(statistics, generator(seed, "guess")))
         algorithm = "pseudo" if statistics.n_rows else "pcd"
@@ -363,15 +358,11 @@ def _first_guess(problem: SearchProblem, statistics: Statistics, seed: np.random
 
 
 def _count_edges(state: State) -> None:
-    from mrfbayes.kernels.structure.moves import N_PRESENT
-
     state["counters"][N_PRESENT] = state["present"].sum()
 
 
 def forget_sweeps(state: State) -> State:
     """The state ``state`` of a chain with nothing counted yet."""
-    from mrfbayes.kernels.structure.moves import BATCH_LENGTH
-
     state = {name: array.copy() for name, array in state.items()}
     for name in ("batches", "absent", "moments", "sizes", "counters"):
         state[name][:] = 0

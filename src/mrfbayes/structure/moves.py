@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.kernels.structure.moves import FIRST_NODE, FIRST_SHIFT, SECOND_NODE, SECOND_SHIFT, MoveView
 from mrfbayes.model.distributions import EXCHANGEABLE
 from mrfbayes.model.field import Model
 from mrfbayes.model.scales import n_edge_blocks
@@ -18,8 +19,6 @@ from mrfbayes.targets.evidence import block_constants
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from mrfbayes.kernels.structure.moves import MoveView
 
 
 NO_SLAB = -1.0  # as in mrfbayes.kernels.structure.line (tested)
@@ -119,8 +118,6 @@ def make_moves(
     blocks: EdgeBlocks,
 ) -> MoveView:
     """Everything that the compiled moves need; ``counts`` (G, p) and ``n`` (G,) are those of each group of data."""
-    from mrfbayes.kernels.structure.moves import MoveView
-
     model = factors.model
     frequency = factors.frequencies(counts.sum(axis=0), float(n.sum()))
     centred = np.array(counts, dtype=float)
@@ -170,8 +167,6 @@ def make_moves(
 def centring(moves: MoveView) -> csr_array:
     """K (p, p): statistics s (G, p) enter the moves as s K, an edge's less what its nodes' own parameters take over."""
     from scipy.sparse import coo_array
-
-    from mrfbayes.kernels.structure.moves import FIRST_NODE, FIRST_SHIFT, SECOND_NODE, SECOND_SHIFT
 
     m, p = int((moves.edge_of >= 0).sum()), moves.total.shape[1]
     rows, columns, values = [np.arange(p)], [np.arange(p)], [np.ones(p)]

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.data.statistics import Statistics
-from mrfbayes.kernels.particles.dense import MOST_LEVELS
+from mrfbayes.kernels.particles.dense import HALVES, LANES, MOST_LEVELS, STREAM_WORDS, start_streams
 from mrfbayes.model.field import Model
 from mrfbayes.model.natural_form import PRODUCT_FORM, DenseLayout, dense_layout
+from mrfbayes.particles.dense import DenseEnsemble
 from mrfbayes.particles.ensembles import Chains, make_chains
 from mrfbayes.particles.moments import row_statistics
-
-if TYPE_CHECKING:
-    from mrfbayes.particles.dense import DenseEnsemble
 
 AVERAGED_AT_ONCE = 40  # sweeps whose sums are added up in single precision
 ROWS_AT_ONCE = 2_048
@@ -36,15 +33,11 @@ class SampleSource:
 
     def round_up(self, n_particles: int) -> int:
         """The number of samples that is made when ``n_particles`` are asked for."""
-        from mrfbayes.kernels.particles.dense import HALVES, LANES
-
         whole = HALVES * LANES if self.layout is not None else 64
         return -(-n_particles // whole) * whole
 
     def stream(self, seed: np.random.SeedSequence) -> np.ndarray:
         """A random stream, as ``move`` takes it."""
-        from mrfbayes.kernels.particles.dense import HALVES, STREAM_WORDS, start_streams
-
         state = kernel_state(seed, "samples")
         if self.layout is None:
             return state
@@ -83,8 +76,6 @@ class LaneSamples:
 
     @cached_property
     def _ensemble(self) -> DenseEnsemble:
-        from mrfbayes.particles.dense import DenseEnsemble
-
         return DenseEnsemble(self._layout, self._centre, 1, self._n_particles, np.ones(4, np.uint64))
 
     def move(self, w: np.ndarray, rows: np.ndarray, stream: np.ndarray, sweeps: int) -> None:

@@ -7,15 +7,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mrfbayes.base.errors import InputError
+from mrfbayes.kernels.structure.moves import BlockView
 from mrfbayes.model.field import Model, require_model
-
-if TYPE_CHECKING:
-    from mrfbayes.kernels.structure.moves import BlockView
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +171,6 @@ class EdgeBlocks:
 
     def view(self, first: np.ndarray, size: np.ndarray) -> BlockView:
         """The parameters that each block updates; ``first`` and ``size`` (d,) are those of the nodes."""
-        from mrfbayes.kernels.structure.moves import BlockView
-
         offset = self.model.chart.offset
         parameters = [
             [

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from mrfbayes.data.statistics import Statistics
 from mrfbayes.data.tally import MISSING_AT_RANDOM
 from mrfbayes.engines.base import KEPT_DRAWS
 from mrfbayes.engines.settings import DEFAULT_DRAW_BYTES, MAX_DRAW_BYTES
+from mrfbayes.kernels.structure.moves import MoveView
 from mrfbayes.model.field import Model
 from mrfbayes.model.result import StoredFields, stored_seed
 from mrfbayes.run.driver import ChainRun, RunSettings, run_chains
@@ -41,9 +42,6 @@ from mrfbayes.structure.search import (
     n_configurations,
     summarise,
 )
-
-if TYPE_CHECKING:
-    from mrfbayes.kernels.structure.moves import MoveView
 
 # Sweeps per chain where they are made until the precision is reached. They are multiples of the last batches' length,
 # so that a run which is resumed later judges the same batches as before.

@@ -22,6 +22,9 @@ from mrfbayes.base.random_streams import child, generator, kernel_state
 from mrfbayes.data.coding import MISSING_CODE
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact.clamped import Observed, observed
+from mrfbayes.kernels.structure import moves as kernels
+from mrfbayes.kernels.structure.line import LineView, line_view
+from mrfbayes.kernels.structure.moves import BlockView, KeptSweeps, MoveView, SearchState
 from mrfbayes.model.field import Model
 from mrfbayes.particles.completions import fill, is_summed, natural_sums, sweep_rows
 from mrfbayes.particles.dense import Layout, cell_layout
@@ -32,9 +35,6 @@ from mrfbayes.structure.problem import EdgeBlocks, EdgeFactors, pair_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from mrfbayes.kernels.structure.line import LineView
-    from mrfbayes.kernels.structure.moves import BlockView, KeptSweeps, MoveView, SearchState
 
 MOST_STATES = 2**20  # configurations of the whole field: 8 MB, and 20 ms per sweep
 N_BATCHES = 64  # at most, of each chain
@@ -125,23 +125,20 @@ class SearchTask:
 
     def advance(self, state: State, n_steps: int) -> Chunk:
         """``n_steps`` more sweeps from ``state``, which is left as it was."""
-        from mrfbayes.kernels.structure.line import line_view
-        from mrfbayes.kernels.structure.moves import FIRST, KEPT_GRAPHS, SECOND, KeptSweeps, SearchState
-
         state = {name: array.copy() for name, array in state.items()}
         moves, engine = self.parts[int(state["part"][0])]
         search = SearchState(**{name: state[name] for name in SearchState._fields})
-        first = int(search.counters[KEPT_GRAPHS])
+        first = int(search.counters[kernels.KEPT_GRAPHS])
         rows = n_steps // self.n_thin + 1
         kept = KeptSweeps(np.empty((rows, search.w.size)), np.empty(rows), first)
-        n_cells = int((moves.layout[:, FIRST] * moves.layout[:, SECOND]).max())
+        n_cells = int((moves.layout[:, kernels.FIRST] * moves.layout[:, kernels.SECOND]).max())
         most, contrasts = int(moves.edge[:, 1].max()), moves.rate.shape[1] - 1
         joint = most * max(contrasts, 1) if most > 1 or contrasts > 1 else 0
         line = line_view(moves.n.size, n_cells, moves.node_prior.shape[2] - 1, joint)
         with np.errstate(over="ignore"):  # unsigned arithmetic wraps; NumPy says so only when the JIT is off
             plan = np.array([n_steps, self.n_warmup, self.n_thin], dtype=np.int64)
             engine.run(Sweeps(moves, self.blocks, line, search, plan, kept), state)
-        count = int(search.counters[KEPT_GRAPHS]) - first
+        count = int(search.counters[kernels.KEPT_GRAPHS]) - first
         return Chunk(state, kept.w[:count], kept.log_likelihood[:count])
 
     def check_start(self, number: int, state: State) -> None:
@@ -153,9 +150,7 @@ class SearchTask:
 
     def note(self, states: Sequence[State]) -> str:
         """How many edges there are."""
-        from mrfbayes.kernels.structure.moves import N_PRESENT
-
-        return f"{np.mean([state['counters'][N_PRESENT] for state in states]):.0f} edges"
+        return f"{np.mean([state['counters'][kernels.N_PRESENT] for state in states]):.0f} edges"
 
 
 def initial_states(
@@ -168,8 +163,6 @@ def initial_states(
     seed: np.random.SeedSequence,
 ) -> list[State]:
     """A state per chain: node factors at the frequencies, a random half of the edges there with small log-odds."""
-    from mrfbayes.kernels.structure import moves
-
     m, p = factors.n_edges, factors.model.n_parameters
     n_coordinates, spikes = coordinates.rate.shape[1], list(coordinates.has_spike)
     frequency = factors.frequencies(counts, n)
@@ -189,9 +182,9 @@ def initial_states(
         present = rng.random(m) < 0.5
         there = np.repeat(present, factors.edge_size)
         w[spikes, : there.size] = np.where(there, rng.normal(0.0, 0.1, (sum(spikes), there.size)), 0.0)
-        counters = np.zeros(moves.N_MOVE_COUNTERS, dtype=np.int64)
-        counters[moves.N_PRESENT] = present.sum()
-        counters[moves.BATCH_LENGTH] = 1
+        counters = np.zeros(kernels.N_MOVE_COUNTERS, dtype=np.int64)
+        counters[kernels.N_PRESENT] = present.sum()
+        counters[kernels.BATCH_LENGTH] = 1
         states.append(
             {
                 "w": w,
@@ -201,7 +194,7 @@ def initial_states(
                 "absent": np.zeros(m),
                 "moments": np.zeros((2, n_coordinates, p)),
                 "sizes": np.zeros(m + 1, dtype=np.int64),
-                "numbers": np.zeros(moves.N_MOVE_NUMBERS),
+                "numbers": np.zeros(kernels.N_MOVE_NUMBERS),
                 "counters": counters,
                 "random": kernel_state(own, "moves"),
                 "part": np.array([number % n_parts], dtype=np.int64),
@@ -262,9 +255,7 @@ def monte_carlo_error(states: Sequence[State], sweeps: int | None = None) -> np.
     """
     from scipy.special import fdtri
 
-    from mrfbayes.kernels.structure import moves
-
-    length, rows = (int(states[0]["counters"][place]) for place in (moves.BATCH_LENGTH, moves.BATCH_ROW))
+    length, rows = (int(states[0]["counters"][place]) for place in (kernels.BATCH_LENGTH, kernels.BATCH_ROW))
     rows = rows if sweeps is None else min(rows, sweeps // length)
     batches = np.stack([state["batches"][:rows] for state in states]) / length  # (chains, rows, m)
     chains, _, m = batches.shape
