@@ -23,6 +23,8 @@ from mrfbayes.data.statistics import Statistics
 from mrfbayes.exact import quantities as exact
 from mrfbayes.exact.clamped import observed
 from mrfbayes.model.field import Model
+from mrfbayes.model.lowering import EdgeFinder, sparse_map
+from mrfbayes.model.natural_form import contrasts, margins
 from mrfbayes.particles.moments import row_statistics
 
 if TYPE_CHECKING:  # SciPy is imported only where a quicker check has not decided
@@ -103,36 +105,23 @@ def basis_matrix(model: Model) -> csr_array:
 
     The functions are [x_i = a] and [x_i = a][x_j = b] for a, b >= 1.
     """
-    from scipy.sparse import coo_array
-
     states, edges = model.states, model.edges
     node_start = np.concatenate([[0], np.cumsum(states - 1)])
     wide = (states[edges[:, 0]] - 1) * (states[edges[:, 1]] - 1) if len(edges) else np.zeros(0, dtype=np.int64)
     edge_start = node_start[-1] + np.concatenate([[0], np.cumsum(wide)])
-    edge_of = {pair: k for k, pair in enumerate(map(tuple, edges.tolist()))}
-    entries: list[tuple[int, int, float]] = []
+    find_edge = EdgeFinder(edges, model.n_nodes)
+    entries: list[tuple[np.ndarray, np.ndarray, float]] = []
     for group in model.groups:
-        for scope, block in zip(group.scope.tolist(), group.block.tolist(), strict=True):
-            for outcome, table in enumerate(group.statistics):
-                j = int(model.chart.offset[block]) + outcome
-                if group.arity == 1:
-                    entries += [
-                        (int(node_start[scope[0]]) + a - 1, j, table[a] - table[0]) for a in range(1, len(table))
-                    ]
-                    continue
-                u, v = scope
-                edge = edge_of.get((u, v))
-                if edge is None:
-                    edge, u, v, table = edge_of[(v, u)], v, u, table.T
-                entries += [(int(node_start[u]) + a - 1, j, table[a, 0] - table[0, 0]) for a in range(1, len(table))]
-                entries += [
-                    (int(node_start[v]) + b - 1, j, table[0, b] - table[0, 0]) for b in range(1, table.shape[1])
-                ]
-                inner = table[1:, 1:] - table[1:, :1] - table[:1, 1:] + table[0, 0]
-                base = int(edge_start[edge])
-                entries += [(base + k, j, value) for k, value in enumerate(inner.ravel().tolist())]
-    row, column, value = (np.array(part) for part in zip(*entries, strict=True)) if entries else (np.zeros(0, int),) * 3
-    return coo_array((value, (row, column)), shape=(int(edge_start[-1]), model.n_parameters)).tocsr()
+        for outcome, table in enumerate(group.statistics):
+            parameter = model.chart.offset[group.block] + outcome
+            parts = [(node_start[group.scope[:, k]], parameter, along[1:]) for k, along in enumerate(margins(table))]
+            if group.arity == 2:
+                edge, swapped = find_edge(group.scope)
+                for chosen, inner in ((~swapped, contrasts(table)), (swapped, contrasts(table).T)):
+                    parts.append((edge_start[edge[chosen]], parameter[chosen], inner.ravel()))
+            for start, columns, values in parts:
+                entries += [(start + k, columns, value) for k, value in enumerate(values.tolist())]
+    return sparse_map(entries, (int(edge_start[-1]), model.n_parameters))
 
 
 def _null_space(gram: np.ndarray) -> np.ndarray:

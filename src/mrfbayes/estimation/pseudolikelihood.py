@@ -63,7 +63,7 @@ class PseudoObjective(Penalised):
         lowering = self.model.lowering
         node, edge = lowering.potentials(w)
         parts = np.zeros(node.size), np.zeros(edge.size)
-        total = kernels.conditional_sum(self.patterns, self.neighbours, node, edge, *parts)  # type: ignore[no-untyped-call]
+        total = kernels.conditional_sum(self.patterns, self.neighbours, node, edge, *parts)
         return float(self.slope @ w - total), self.slope - lowering.statistics_direction(*parts)
 
     def _diagonal(self, w: np.ndarray) -> np.ndarray:
@@ -182,12 +182,7 @@ class NodeFeatures:
     """Derivatives in w of every node's conditional log-odds against its first state."""
 
     def __init__(self, model: Model) -> None:
-        from scipy.sparse import csr_array
-
-        self._model = model
-        row, column, value = model.lowering.forward
-        shape = (model.lowering.n_rows, model.n_parameters)
-        self._map = csr_array((value, (row, column)), shape=shape)
+        self._model, self._map = model, model.lowering.matrix
 
     def of(self, node: int, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Parameters (c,) that matter to ``node``, and features (k, r-1, c) for its neighbours' states (k, degree)."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from mrfbayes.base.checks import require_memory
+from mrfbayes.base.checks import one_of, require_memory
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import kernel_state
 from mrfbayes.base.types import ThetaLike
@@ -82,8 +82,7 @@ def convention_of(theta: ThetaLike, convention: Convention | None) -> Convention
     """The convention that applies: that of physics for `Ising` parameters, else that of the paper."""
     if convention is None:
         return "boltzmann" if isinstance(theta, Ising) else "weights"
-    if convention not in CONVENTIONS:
-        raise InputError(f"convention = {convention!r}: choose one of {', '.join(map(repr, CONVENTIONS))}.")
+    one_of("convention", convention, CONVENTIONS)
     return convention
 
 
@@ -201,10 +200,8 @@ def cumulants_along(
     model: Model, log_odds: np.ndarray, directions: Iterable[np.ndarray], order: int = 2
 ) -> Iterator[np.ndarray]:
     """For each v (p,) of ``directions`` an (order, p) array: Cov[s] v, then the third cumulant of (s, v.s, v.s)."""
-    lowering = model.lowering
-    row, column, value = lowering.forward
-    n_nodes = lowering.n_node_rows
-    lowered = (np.bincount(row, weights=value * v[column], minlength=lowering.n_rows) for v in directions)
+    lowering, n_nodes = model.lowering, model.lowering.n_node_rows
+    lowered = (np.concatenate(lowering.potentials(v)) for v in directions)
     for series in chosen(model, "series").series(*lowering.potentials(log_odds), lowered, order):
         yield np.stack([lowering.statistics_direction(part[:n_nodes], part[n_nodes:]) for part in series])
 
@@ -229,11 +226,7 @@ def covariance_w(model: Model, log_odds: np.ndarray) -> np.ndarray:
 
 def _covariance_by_columns(model: Model, found: PlanarRecursion, log_odds: np.ndarray) -> np.ndarray:
     """Cov[s] = M^T Cov[T] M from the columns of the lowered statistics' covariance."""
-    from scipy.sparse import csr_array
-
-    lowering, p = model.lowering, model.n_parameters
-    row, column, value = lowering.forward
-    forward = csr_array((value, (row, column)), shape=(lowering.n_rows, p))
+    lowering, p, forward = model.lowering, model.n_parameters, model.lowering.matrix
     matrix = np.zeros((p, p))
     for which, columns in found.covariance_columns(*lowering.potentials(log_odds)):
         if lowering.is_plain:

@@ -8,7 +8,7 @@ statistics are s = constant + M^T T, T being the (expected) values x_i, [x_u = x
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from mrfbayes.model.chart import Chart
     from mrfbayes.model.factors import FactorGroup
 
@@ -86,6 +88,14 @@ class Lowering:
             and np.array_equal(column, np.arange(m))
         )
 
+    @cached_property
+    def matrix(self) -> csr_array:
+        """M as a sparse matrix."""
+        from scipy.sparse import csr_array
+
+        row, column, value = self.forward
+        return csr_array((value, (row, column)), shape=(self.n_rows, self.constant.size))
+
     def potentials(self, log_odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(field, coupling) or (node table, edge table) at w."""
         row, column, value = self.forward
@@ -113,53 +123,47 @@ class Lowering:
         return np.asarray(self.statistics(node_part, edge_part) - self.constant)
 
 
+def sparse_map(entries: Iterable[tuple[np.ndarray, np.ndarray, float]], shape: tuple[int, int]) -> csr_array:
+    """Sum of matrices, each with one value at the places (rows, columns)."""
+    from scipy.sparse import coo_array
+
+    kept = [(np.full(row.size, value), row, column) for row, column, value in entries if value]
+    none = (np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    value, row, column = (np.concatenate(part) for part in zip(none, *kept, strict=True))
+    return coo_array((value, (row, column)), shape=shape).tocsr()
+
+
 def lower(
     states: np.ndarray, edges: np.ndarray, groups: Sequence[FactorGroup], n_parameters: int, chart: Chart
 ) -> Lowering:
     """Lower the factors of a model; see the module's docstring."""
-    from scipy.sparse import coo_array
-
     node_offset = np.concatenate([[0], np.cumsum(states)])
     cells = states[edges[:, 0]] * states[edges[:, 1]] if len(edges) else np.zeros(0, dtype=np.int64)
     edge_offset = np.concatenate([[0], np.cumsum(cells)])
     binary = bool((states == 2).all())
     find_edge = EdgeFinder(edges, int(states.size))
-    rows: list[np.ndarray] = []
-    columns: list[np.ndarray] = []
-    values: list[np.ndarray] = []
+    entries: list[tuple[np.ndarray, np.ndarray, float]] = []
     constant = np.zeros(n_parameters)
     for group in groups:
         for outcome, weight in enumerate(group.statistics):
             parameter = chart.offset[group.block] + outcome
+            placed, first = [(group.scope[:, 0], parameter, weight)], node_offset
             if group.arity == 2:
                 edge, swapped = find_edge(group.scope)
-            for flip in (False, True) if group.arity == 2 else (False,):
-                if group.arity == 2:
-                    chosen = swapped == flip
-                    if not chosen.any():
-                        continue
-                    where, parameters, table = edge[chosen], parameter[chosen], weight.T if flip else weight
+                placed = [(edge[k], parameter[k], table) for k, table in ((~swapped, weight), (swapped, weight.T))]
+                first = node_offset[-1] + edge_offset
+            for where, parameters, table in placed:
+                if binary:
+                    terms = _binary_terms(table, where, edges, int(states.size))
                 else:
-                    where, parameters, table = group.scope[:, 0], parameter, weight
-                if not binary:
-                    base = edge_offset[where] + node_offset[-1] if group.arity == 2 else node_offset[where]
-                    for cell, amount in enumerate(table.ravel()):
-                        if amount:
-                            rows.append(base + cell)
-                            columns.append(parameters)
-                            values.append(np.full(where.size, amount))
-                    continue
-                for target, amount, always in _binary_terms(table, where, edges, int(states.size)):
+                    terms = [(first[where] + cell, float(amount), False) for cell, amount in enumerate(table.ravel())]
+                for target, amount, always in terms:
                     if always:
                         constant += amount * np.bincount(parameters, minlength=n_parameters)
-                    elif amount:
-                        rows.append(target)
-                        columns.append(parameters)
-                        values.append(np.full(where.size, amount))
-    triplets = [np.concatenate([np.zeros(0), *part]) for part in (values, rows, columns)]
-    places = tuple(part.astype(np.int64) for part in triplets[1:])
+                    else:
+                        entries.append((target, parameters, amount))
     n_rows = int(states.size + len(edges) if binary else node_offset[-1] + edge_offset[-1])
-    matrix = coo_array((triplets[0], places), shape=(n_rows, n_parameters)).tocsr().tocoo()
+    matrix = sparse_map(entries, (n_rows, n_parameters)).tocoo()
     forward = LinearMap(matrix.row.astype(np.int64), matrix.col.astype(np.int64), matrix.data)
     arrays = (node_offset, edge_offset, constant, *forward)
     for array in arrays:

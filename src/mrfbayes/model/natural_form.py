@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.model.field import Model
-from mrfbayes.model.lowering import EdgeFinder
+from mrfbayes.model.lowering import EdgeFinder, sparse_map
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -81,8 +81,6 @@ def dense_layout(model: Model) -> DenseLayout | None:
 
 
 def _layout(model: Model, coupling: str) -> DenseLayout | None:
-    from scipy.sparse import coo_array
-
     m, states, chart = model.n_edges, model.states, model.chart
     if coupling == AGREEMENT_FORM and np.unique(states).size > 1:
         return None
@@ -102,13 +100,10 @@ def _layout(model: Model, coupling: str) -> DenseLayout | None:
                 edge, _ = find_edge(group.scope)
                 triplets.append((edge, parameter, interaction))
             constant += weight.flat[0] * np.bincount(parameter, minlength=model.n_parameters)
-            for axis, along in enumerate(_margins(weight)):
+            for axis, along in enumerate(margins(weight)):
                 for state in range(1, along.size):
                     triplets.append((offset[group.scope[:, axis]] + state - 1, parameter, float(along[state])))
-    kept = [(np.full(row.size, value), row, column) for row, column, value in triplets if value]
-    none = (np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    value, row, column = (np.concatenate(part) for part in zip(none, *kept, strict=True))
-    forward = coo_array((value, (row, column)), shape=(int(offset[-1]), model.n_parameters)).tocsr()
+    forward = sparse_map(triplets, (int(offset[-1]), model.n_parameters))
     return DenseLayout(coupling, states, model.edges, offset, constant, forward)
 
 
@@ -116,17 +111,17 @@ def _split(table: np.ndarray, coupling: str) -> tuple[float, np.ndarray] | None:
     """``table`` as J f plus a table without interaction; None where it has an interaction of another kind."""
     u, v = np.indices(table.shape)
     f = (u * v if coupling == PRODUCT_FORM else u == v).astype(float)
-    interaction = float(_contrasts(table)[0, 0] / _contrasts(f)[0, 0])
+    interaction = float(contrasts(table)[0, 0] / contrasts(f)[0, 0])
     rest = table - interaction * f
-    return (interaction, rest) if np.allclose(_contrasts(rest), 0.0, atol=1e-9) else None
+    return (interaction, rest) if np.allclose(contrasts(rest), 0.0, atol=1e-9) else None
 
 
-def _contrasts(table: np.ndarray) -> np.ndarray:
+def contrasts(table: np.ndarray) -> np.ndarray:
     """What is left of a table besides its first row and column: its interaction."""
     return np.asarray(table - table[:1] - table[:, :1] + table[0, 0])[1:, 1:]
 
 
-def _margins(table: np.ndarray) -> list[np.ndarray]:
+def margins(table: np.ndarray) -> list[np.ndarray]:
     """A table without interaction as one function per variable, each 0 at state 0."""
     if table.ndim == 1:
         return [table - table[0]]

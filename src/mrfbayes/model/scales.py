@@ -144,11 +144,8 @@ def _ising(model: Model) -> Scaled:
             f"scale = 'ising' is for variables with two states, and this model has up to {model.states.max()}: use "
             "'log-odds' or 'theta'."
         )
-    from scipy.sparse import csr_array
-
-    row, column, value = model.lowering.forward
     d, m = model.n_nodes, model.n_edges
-    matrix = csr_array((0.5 * value, (row, column)), shape=(d + m, model.n_parameters))
+    matrix = 0.5 * model.lowering.matrix
     equal: dict[tuple[bool, bytes, bytes], list[int]] = {}  # rows of M that are one row of the table, as of tied edges
     for r in (*range(d, d + m), *range(d)):
         own = slice(matrix.indptr[r], matrix.indptr[r + 1])

@@ -102,12 +102,9 @@ class RowChains:
     def __init__(
         self, statistics: CovariateStatistics, of: np.ndarray, replicas: int, halves: int, seed: np.random.SeedSequence
     ) -> None:
-        from scipy.sparse import csr_array
-
         base = statistics.model.base
         lowering = base.lowering
-        row, column, value = lowering.forward
-        self._forward = csr_array((value, (row, column)), shape=(lowering.n_rows, base.n_parameters))
+        self._forward = lowering.matrix
         self._constant, self.n_groups = lowering.constant, statistics.design.n_fields
         self.group = np.ascontiguousarray(statistics.group[of], dtype=np.int64)
         self.per_group = np.bincount(self.group, minlength=self.n_groups).astype(float)
