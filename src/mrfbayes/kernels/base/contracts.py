@@ -7,6 +7,7 @@ code, and the compiled chain can be cached on disk, which functions passed as ar
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,25 +19,33 @@ _KERNELS: dict[str, dict[str, Callable[..., Any]]] = {}
 _VIEWS: dict[str, type] = {}
 
 
-def _kernel_of(contract: str, view: Any) -> Callable[..., Any]:
-    try:
-        return _KERNELS[contract][type(view).__name__]
-    except KeyError:
-        raise TypeError(f"no kernel implements {contract!r} for {type(view).__name__}") from None
+def dispatched(contract: Callable[..., Any], otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """Make ``contract`` run the kernel of its view, interpreted and compiled; views without one get ``otherwise``."""
+    name = contract.__name__
+
+    @functools.wraps(contract)
+    def run(view: Any, *others: Any) -> Any:
+        kernel = _KERNELS.get(name, {}).get(type(view).__name__, otherwise)
+        if kernel is None:
+            raise TypeError(f"no kernel implements {name!r} for {type(view).__name__}")
+        return kernel(view, *others)
+
+    @overload(run)
+    @functools.wraps(contract)
+    def choose(view: Any, *others: Any) -> Callable[..., Any] | None:
+        # Views whose fields share one type are NamedUniTuples: both derive from BaseNamedTuple.
+        if not isinstance(view, types.BaseNamedTuple):
+            return None
+        view_class: Any = getattr(view, "instance_class")  # noqa: B009 (set by Numba's subclasses)
+        kernel = _KERNELS.get(name, {}).get(view_class.__name__, otherwise)
+        return getattr(kernel, "py_func", kernel)
+
+    return run
 
 
+@dispatched
 def log_likelihood(view, theta):
     """Log-likelihood of ``theta`` (p,), up to a constant that does not depend on it."""
-    return _kernel_of("log_likelihood", view)(view, theta)
-
-
-def log_likelihood_w(view, log_odds, theta):
-    """Log-likelihood at the log-odds w (p,), up to the same constant; ``theta`` (p,) is the same point as theta.
-
-    Minus infinity where it cannot be computed. A method that has no kernel for it is evaluated at theta, which is
-    possible as long as no weight is 0 or 1 to the last digit.
-    """
-    return _KERNELS.get("log_likelihood_w", {}).get(type(view).__name__, _at_theta)(view, log_odds, theta)
 
 
 def _at_theta(view, log_odds, theta):
@@ -46,26 +55,35 @@ def _at_theta(view, log_odds, theta):
     return log_likelihood(view, theta)
 
 
+@functools.partial(dispatched, otherwise=_at_theta)
+def log_likelihood_w(view, log_odds, theta):
+    """Log-likelihood at the log-odds w (p,), up to the same constant; ``theta`` (p,) is the same point as theta.
+
+    Minus infinity where it cannot be computed. A method that has no kernel for it is evaluated at theta, which is
+    possible as long as no weight is 0 or 1 to the last digit.
+    """
+
+
+@dispatched
 def log_likelihood_gradient(view, log_odds, gradient):
     """Log-likelihood at the log-odds w (p,), up to a constant; its derivatives are written to ``gradient`` (p,)."""
-    return _kernel_of("log_likelihood_gradient", view)(view, log_odds, gradient)
 
 
+@dispatched
 def log_ratio(view, theta, proposal, random_state):
     """Log of the likelihood ratio L(proposal) / L(theta) for all n observations, and the variance of its noise.
 
     That variance is the one of the estimated logarithm, as the particles show it; 0 where nothing is estimated.
     """
-    return _kernel_of("log_ratio", view)(view, theta, proposal, random_state)
-
-
-def on_accept(view, accepted):
-    """Called after the decision on the last `log_ratio`; optional, for methods that carry state from step to step."""
-    return _KERNELS.get("on_accept", {}).get(type(view).__name__, _nothing_on_accept)(view, accepted)
 
 
 def _nothing_on_accept(view, accepted):
     pass
+
+
+@functools.partial(dispatched, otherwise=_nothing_on_accept)
+def on_accept(view, accepted):
+    """Called after the decision on the last `log_ratio`; optional, for methods that carry state from step to step."""
 
 
 def implements(contract: Callable[..., Any], view: type) -> Callable[[Any], Any]:
@@ -90,37 +108,3 @@ def implements(contract: Callable[..., Any], view: type) -> Callable[[Any], Any]
         return kernel
 
     return register
-
-
-def _body(contract: str, view: Any) -> Callable[..., Any] | None:
-    # Views whose fields share one type are NamedUniTuples: both derive from BaseNamedTuple.
-    if not isinstance(view, types.BaseNamedTuple):
-        return None
-    view_class: Any = getattr(view, "instance_class")  # noqa: B009 (set by Numba's subclasses)
-    kernel = _KERNELS.get(contract, {}).get(view_class.__name__)
-    return getattr(kernel, "py_func", kernel)
-
-
-@overload(log_likelihood)
-def _choose_log_likelihood(view, theta):
-    return _body("log_likelihood", view)
-
-
-@overload(log_likelihood_w)
-def _choose_log_likelihood_w(view, log_odds, theta):
-    return _body("log_likelihood_w", view) or _at_theta
-
-
-@overload(log_likelihood_gradient)
-def _choose_log_likelihood_gradient(view, log_odds, gradient):
-    return _body("log_likelihood_gradient", view)
-
-
-@overload(log_ratio)
-def _choose_log_ratio(view, theta, proposal, random_state):
-    return _body("log_ratio", view)
-
-
-@overload(on_accept)
-def _choose_on_accept(view, accepted):
-    return _body("on_accept", view) or _nothing_on_accept

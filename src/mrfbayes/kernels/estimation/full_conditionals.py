@@ -17,10 +17,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from mrfbayes.base.types import Workspace
-from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements
+from mrfbayes.kernels.base.contracts import dispatched, implements
 from mrfbayes.kernels.base.fastmath import exp, log
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import dot, largest_size
@@ -36,15 +35,9 @@ class Neighbours(NamedTuple):
     edge: np.ndarray  # (2m,)
 
 
+@dispatched
 def conditional_sum(patterns, neighbours, node_table, edge_table, node_part, edge_part):
     """Sum over the patterns of weight times log normaliser; adds its derivatives to ``node_part`` and ``edge_part``."""
-    kernel_of = _kernel_of("conditional_sum", patterns)
-    return kernel_of(patterns, neighbours, node_table, edge_table, node_part, edge_part)
-
-
-@overload(conditional_sum)
-def _choose_conditional_sum(patterns, neighbours, node_table, edge_table, node_part, edge_part):
-    return _body("conditional_sum", patterns)
 
 
 @kernel(fastmath={"reassoc"})
@@ -143,8 +136,7 @@ def _fill_node(neighbours, patterns, i, node_table, edge_table):
     else:
         for a in range(table.size):
             table[a] = node_table[patterns.node_offset[i] + a]
-    for c in range(count):
-        slope[c] = base
+    slope[:] = base
     at = patterns.level_start[i]
     for slot in range(first, stop):
         coupling = edge_table[patterns.unit[slot]]
@@ -163,8 +155,7 @@ def score_sum(patterns, neighbours, node_table, edge_table, node_part, edge_part
         count = stop - first
         table, slope = _fill_node(neighbours, patterns, i, node_table, edge_table)
         part, mean, weight = patterns.levels[1, : table.size], patterns.mean[:count], patterns.weight[first:stop]
-        for a in range(part.size):
-            part[a] = 0.0
+        part[:] = 0.0
         if table.size * largest_size(slope) < SAFE_CONDITIONAL_LOG_ODDS:
             work = (patterns.work[1, :count], patterns.work[2, :count], patterns.work[3, :count])
             result += _by_powers(table, weight, slope, mean, work, part)
@@ -320,9 +311,7 @@ def table_expectations(neighbours, patterns, node_part, edge_part):
         codes = patterns.code[patterns.code_start[i] : patterns.code_start[i + 1]].reshape((stop - first, high - low))
         table = patterns.table
         rows = _first_rows(neighbours, patterns, i)
-        for row in range(rows[-1] + patterns.neighbour_states[high - 1] if high > low else 0):
-            for a in range(patterns.width):
-                table[row, a] = 0.0
+        table[: rows[-1] + patterns.neighbour_states[high - 1] if high > low else 0] = 0.0
         _scatter(rows, codes, share, table)
         row = 0
         for slot in range(low, high):

@@ -11,11 +11,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from mrfbayes.base.types import Workspace
 from mrfbayes.kernels.base.bits import popcount
-from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements
+from mrfbayes.kernels.base.contracts import dispatched, implements
 from mrfbayes.kernels.base.fastmath import exp, sigmoid
 from mrfbayes.kernels.base.jit import kernel
 
@@ -44,24 +43,14 @@ class ColumnWeigher(NamedTuple):
     n: int
 
 
+@dispatched
 def weigh(weigher, particles, node_step, edge_step, out):
     """Write the log weights of the particles into ``out[:n]``, in no particular order."""
-    return _kernel_of("weigh", weigher)(weigher, particles, node_step, edge_step, out)
 
 
+@dispatched
 def weigh_all(weigher, particles, node_step, edge_step, work):
     """Sum of the log weights; ``work`` is as long as an array of all of them."""
-    return _kernel_of("weigh_all", weigher)(weigher, particles, node_step, edge_step, work)
-
-
-@overload(weigh)
-def _choose_weigh(weigher, particles, node_step, edge_step, out):
-    return _body("weigh", weigher)
-
-
-@overload(weigh_all)
-def _choose_weigh_all(weigher, particles, node_step, edge_step, work):
-    return _body("weigh_all", weigher)
 
 
 @kernel

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from mrfbayes.base.types import Workspace
-from mrfbayes.kernels.base.contracts import _body, _kernel_of, implements
+from mrfbayes.kernels.base.contracts import dispatched, implements
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.base.linear import copy_into
 from mrfbayes.kernels.base.random import below, next_word
@@ -28,24 +27,14 @@ from mrfbayes.kernels.particles.gibbs import SpinView, TableView, spin_sweep, ta
 _U1 = np.uint64(1)
 
 
+@dispatched
 def draw_particles(source, node_part, edge_part, particles, random_state):
     """Fill ``particles`` with independent draws from the field with these potentials."""
-    return _kernel_of("draw_particles", source)(source, node_part, edge_part, particles, random_state)
 
 
+@dispatched
 def sweep_particles(source, node_part, edge_part, particles, n_sweeps, random_state):
     """Move ``particles`` by ``n_sweeps`` Gibbs sweeps under these potentials."""
-    return _kernel_of("sweep_particles", source)(source, node_part, edge_part, particles, n_sweeps, random_state)
-
-
-@overload(draw_particles)
-def _choose_draw_particles(source, node_part, edge_part, particles, random_state):
-    return _body("draw_particles", source)
-
-
-@overload(sweep_particles)
-def _choose_sweep_particles(source, node_part, edge_part, particles, n_sweeps, random_state):
-    return _body("sweep_particles", source)
 
 
 class GridSource(NamedTuple):
@@ -115,15 +104,6 @@ def _pack(bits, words):
             words[i, w] = word
 
 
-@kernel
-def _draw_rows(source, node_part, edge_part, random_state):
-    """Exact draws of a binary field as rows."""
-    binary_tables(node_part, edge_part, source.tables)
-    n_cells = 2 * node_part.size
-    elimination_forward(source.plan, source.tables[:n_cells], source.tables[n_cells:], source.joint, source.scratch)
-    elimination_sample(source.plan, source.joint, random_state, source.rows)
-
-
 @implements(sweep_particles, GraphSource)
 @implements(sweep_particles, GridSource)
 @kernel
@@ -148,7 +128,10 @@ def draw_grid(source, node_part, edge_part, particles, random_state):
 @kernel
 def draw_graph(source, node_part, edge_part, particles, random_state):
     if source.is_exact:
-        _draw_rows(source, node_part, edge_part, random_state)
+        binary_tables(node_part, edge_part, source.tables)
+        n_cells = 2 * node_part.size
+        elimination_forward(source.plan, source.tables[:n_cells], source.tables[n_cells:], source.joint, source.scratch)
+        elimination_sample(source.plan, source.joint, random_state, source.rows)
         _pack(source.rows, particles)
     else:
         _random_words(particles, random_state)
