@@ -314,12 +314,7 @@ def block_cubes(green, weight, covariance_rows, members, offset, cubes):
     green: (2m, 2m) H of a window without its 2x2 diagonal; weight: (m,) derivative of tau by the log-odds; members:
     edges of the window, block after block (``offset``), with v, rows of S, at the same places in ``covariance_rows``.
     """
-    green, weight, covariance_rows, members = (
-        without_refcount(green),
-        without_refcount(weight),
-        without_refcount(covariance_rows),
-        without_refcount(members),
-    )
+    green, weight, covariance_rows, members = without_refcount((green, weight, covariance_rows, members))
     largest = 0
     for j in range(cubes.size):
         largest = max(largest, offset[j + 1] - offset[j])

@@ -27,9 +27,8 @@ class MissingComponents(NamedTuple):
     term_start: np.ndarray  # (N+1,) into terms
     terms: np.ndarray  # (., 2) cell of state 0 and stride of a node's own table, and of its edges to seen neighbours
     pair_start: np.ndarray  # (N+1,) into pairs
-    pairs: (
-        np.ndarray
-    )  # (., 4) earlier node of the component, cell of (0, 0), stride of this node, stride of the earlier
+    # (., 4) earlier node of the component, cell of (0, 0), stride of this node, stride of the earlier
+    pairs: np.ndarray
 
 
 @kernel

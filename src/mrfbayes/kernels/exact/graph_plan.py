@@ -305,10 +305,8 @@ class _Buffer:
             if room >= cells:
                 self._free[k : k + 1] = [(start + cells, room - cells)] if room > cells else []
                 return start
-        if self._free and sum(self._free[-1]) == self.size:  # grow the last hole
-            start = self._free.pop()[0]
-        else:
-            start = self.size
+        grows_last_hole = self._free and sum(self._free[-1]) == self.size
+        start = self._free.pop()[0] if grows_last_hole else self.size
         self.size = start + cells
         return start
 

@@ -77,11 +77,8 @@ def transfer_scratch(layout: GridLayout, work: str, particles: int = 0) -> int:
     size = 2**layout.width
     blocks = -(-layout.length // layout.lines_per_block)
     slots = layout.lines_per_block * layout.width + 1
-    sizes = {
-        "moments": 6 * d + (blocks + slots + 2) * size,
-        "sample": 6 * d + (blocks + slots + 2) * size + layout.width * (max(4, size) * 5 // 4) + particles,
-    }
-    return sizes[work]
+    messages = 6 * d + (blocks + slots + 2) * size
+    return {"moments": messages, "sample": messages + layout.width * (max(4, size) * 5 // 4) + particles}[work]
 
 
 _U1, _U2 = np.uint64(1), np.uint64(2)

@@ -149,13 +149,7 @@ def gradient(tree, buffers, tau, slope, ends, orders):
     slope: (n m,), the terms of a series one behind the other, each in the order of ``tree.cut``; ends: (2m,),
     `compare_ends` of every half-edge.
     """
-    tree, buffers, tau, slope, ends = (
-        without_refcount(tree),
-        without_refcount(buffers),
-        without_refcount(tau),
-        without_refcount(slope),
-        without_refcount(ends),
-    )
+    tree, buffers, tau, slope, ends = without_refcount((tree, buffers, tau, slope, ends))
     for region in range(tree.n_within.size):
         if tree.vertex[region] >= 0:
             continue
@@ -165,7 +159,6 @@ def gradient(tree, buffers, tau, slope, ends, orders):
         child_places(tree, region, buffers.places)
         here = (buffers.slot[region], tree.first[region + 1] - tree.first[region])
         split(buffers, here, (left, right), shared, slope, tree.cut_first[region], orders)
-        if tree.vertex[a] >= 0:
-            compare_ends(tree, buffers, a, ends)
-        if tree.vertex[b] >= 0:
-            compare_ends(tree, buffers, b, ends)
+        for child in (a, b):
+            if tree.vertex[child] >= 0:
+                compare_ends(tree, buffers, child, ends)

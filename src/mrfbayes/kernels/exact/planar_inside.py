@@ -23,9 +23,8 @@ class PlanarTree(NamedTuple):
     n_within: np.ndarray  # (2n - 1,) vertices of a region
     vertex: np.ndarray  # (2n - 1,) the vertex of a leaf, -1 for other regions
     first: np.ndarray  # (2n,) where a region's dangling half-edges begin
-    dangling: (
-        np.ndarray
-    )  # half-edges, region by region: those that its parent keeps, then those shared with its sibling
+    # half-edges, region by region: those that its parent keeps, then those shared with its sibling
+    dangling: np.ndarray
     place: np.ndarray  # as `dangling`: where the half-edge stands in the parent's list, -1 for shared ones
     cut_first: np.ndarray  # (2n,) where the edges between a region's children begin in `cut`
     cut: np.ndarray  # (m,) half-edges of the left child that its sibling shares; each edge is cut once

@@ -228,13 +228,7 @@ def read_slopes(tree, buffers, outer, draw, region):
 @kernel
 def descend(tree, buffers, outer, draw, state):
     """Visit all regions, parents first; ``buffers`` as `mrfbayes.kernels.exact.planar_inside.inside` left them."""
-    tree, buffers, outer, draw, state = (
-        without_refcount(tree),
-        without_refcount(buffers),
-        without_refcount(outer),
-        without_refcount(draw),
-        without_refcount(state),
-    )
+    tree, buffers, outer, draw, state = without_refcount((tree, buffers, outer, draw, state))
     is_drawing = draw.ends.size == 0
     for region in range(tree.n_within.size):
         parent = outer.parent[region]

@@ -356,12 +356,7 @@ def _add_pairs(scratch, z, pair):
 @kernel
 def dense_sweeps(field, chains, n_sweeps, counted, sums, scratch):
     """``n_sweeps`` sweeps of every replica's chains; the last ``counted`` of them are added to ``sums``."""
-    field, chains, sums, scratch = (
-        without_refcount(field),
-        without_refcount(chains),
-        without_refcount(sums),
-        without_refcount(scratch),
-    )
+    field, chains, sums, scratch = without_refcount((field, chains, sums, scratch))
     nothing = scratch.expected[:0]  # two dimensions, as what it stands for
     for replica in range(chains.z.shape[0]):
         for half in range(HALVES):

@@ -152,13 +152,12 @@ def _adapt(settings, state, current, acceptance):
         delta = current[i] - state.window_mean[i]
         state.window_mean[i] += delta / count
         state.normals[i] = delta  # scratch: the proposal of this step is done with
+    share = (count - 1.0) / count
     if settings.is_dense:
-        share = (count - 1.0) / count
         for i in range(p):
             for j in range(i + 1):
                 state.window_square[i, j] += share * state.normals[i] * state.normals[j]
     else:
-        share = (count - 1.0) / count
         for i in range(p):
             state.window_square[0, i] += share * state.normals[i] ** 2
     if step + 1 >= counters[WINDOW_END]:

@@ -49,14 +49,12 @@ class LineView(NamedTuple):
     weight: np.ndarray  # (G, K) probabilities T of the cells
     step: np.ndarray  # (2, K) u, and what the cells are multiplied by in the end
     rate: np.ndarray  # (2, G) c, and the numbers of observations
-    term: (
-        np.ndarray
-    )  # (3, 2 + 3 R) log priors along the line: of its own parameter, and of two blocks that move with it
+    # (3, 2 + 3 R) log priors along the line: of its own parameter, and of two blocks that move with it
+    term: np.ndarray
     grid: np.ndarray  # (4, MOST_POINTS) points, heights, Jacobian, scratch
     contrast: np.ndarray  # (k + 44, k) scratch of `mrfbayes.kernels.structure.joint`, for k parameters
-    result: (
-        np.ndarray
-    )  # (6,) P(present), its log-odds, mean and mean square if present, chosen move, centre of the grid
+    # (6,) P(present), its log-odds, mean and mean square if present, chosen move, centre of the grid
+    result: np.ndarray
     least: float = 0.0  # probability of a state of a node below which samples cannot tell
 
 
