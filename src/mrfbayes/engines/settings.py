@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mrfbayes.base.atomic_files import check_targets
-from mrfbayes.base.checks import memory_limit, time_budget, whole
+from mrfbayes.base.checks import memory_limit, one_of, time_budget, whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import seed_sequence
 from mrfbayes.base.types import ThetaLike
@@ -107,8 +107,7 @@ def check_settings(model: Model, asked: Mapping[str, Any], options: Mapping[str,
     require_model(model)
     method, reason = choose_method(model) if asked["method"] == "auto" else (asked["method"], "")
     row, proposal, checkpoint = method_row(method), asked["proposal"], asked["checkpoint"]
-    if proposal not in PROPOSALS:
-        raise InputError(f"proposal = {proposal!r}: choose one of {', '.join(map(repr, PROPOSALS))}.")
+    one_of("proposal", proposal, PROPOSALS)
     if checkpoint == "":
         raise InputError("checkpoint = '': give the path of a file, or leave it out.")
     check_targets(continued={"checkpoint": checkpoint}, inputs={"data": data})

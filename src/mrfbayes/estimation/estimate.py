@@ -16,7 +16,7 @@ import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.budget import budget
-from mrfbayes.base.checks import whole
+from mrfbayes.base.checks import one_of, whole
 from mrfbayes.base.errors import CostError, InputError, warn_user
 from mrfbayes.base.progress import Progress
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
@@ -255,9 +255,7 @@ def algorithm_options(key: str) -> Mapping[str, object]:
 
 def check_algorithm(model: Model, key: str, options: Mapping[str, object]) -> None:
     """Refuse a name that is none, options that the algorithm does not have, bad values, and fields it cannot do."""
-    if key not in ALGORITHMS:
-        names = ", ".join(map(repr, ("auto", *ALGORITHMS)))
-        raise InputError(f"algorithm = {key!r}: choose one of {names}.")
+    one_of("algorithm", key, ("auto", *ALGORITHMS))
     known = algorithm_options(key)
     for name in options:
         if name not in known:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.model.covariates import CovariateModel
 
@@ -156,10 +157,8 @@ REGISTRY: dict[str, Row] = {row.key: row for row in METHOD_ROWS}
 
 def method_row(key: str) -> Row:
     """The row called ``key``."""
-    try:
-        return REGISTRY[key]
-    except (KeyError, TypeError):
-        raise InputError(f"method = {key!r}: choose one of {', '.join(map(repr, REGISTRY))}.") from None
+    one_of("method", key, REGISTRY)
+    return REGISTRY[key]
 
 
 def check_options(row: Row, model: Model, prior: Prior, options: Mapping[str, object]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
+from mrfbayes.base.checks import numbers
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, child, seed_sequence
 from mrfbayes.base.types import DataLike, Option, ThetaLike, with_own_workspace
@@ -118,10 +119,7 @@ class Likelihood:
 
     def _many(self, theta: object) -> tuple[np.ndarray, tuple[int, ...]]:
         p = self.model.n_parameters
-        try:
-            array = np.array(theta, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"theta: expected numbers, got {type(theta).__name__}.") from None
+        array = numbers("theta", theta)
         if array.shape[-1] != p:
             raise InputError(f"theta has shape {array.shape}: its last axis must hold the {p} parameters.")
         rows = array.reshape(-1, p)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mrfbayes.base.blas import one_blas_thread
+from mrfbayes.base.checks import numbers
 from mrfbayes.base.digests import digest_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.random_streams import Seed, seed_sequence
@@ -165,10 +166,7 @@ class Target:
         return {name: theta[..., j] if theta.ndim > 1 else float(theta[j]) for j, name in enumerate(self.names)}
 
     def _points(self, w: ArrayLike) -> np.ndarray:
-        try:
-            points = np.array(w, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"w: expected numbers, got {type(w).__name__}.") from None
+        points = numbers("w", w)
         if points.ndim == 0 or points.shape[-1] != self.dim:
             raise InputError(f"w has shape {points.shape}: its last axis must hold the {self.dim} log-odds.")
         return points

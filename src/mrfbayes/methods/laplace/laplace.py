@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.random_streams import child
 from mrfbayes.base.types import Workspace
@@ -96,8 +97,7 @@ def _quadratic(view, point):
 def check(model: Model, prior: Prior, *, fisher: str, coordinate: str, centre: str, particles: int) -> None:
     """Refuse options that cannot be."""
     for name, value in (("fisher", fisher), ("coordinate", coordinate), ("centre", centre)):
-        if value not in CHOICES[name]:
-            raise InputError(f"{name} = {value!r}: choose one of {', '.join(map(repr, CHOICES[name]))}.")
+        one_of(name, value, CHOICES[name])
     if isinstance(particles, bool) or not isinstance(particles, (int, np.integer)) or particles < 2:
         raise InputError(f"particles = {particles!r}: a covariance needs a whole number of draws, at least 2.")
 

@@ -13,7 +13,7 @@ particles are drawn afresh at every step, exactly where feasible (``source="gibb
 
 from __future__ import annotations
 
-from mrfbayes.base.errors import InputError
+from mrfbayes.base.checks import one_of
 from mrfbayes.kernels.base.jit import kernel
 from mrfbayes.kernels.methods.ratio import log_mean_exp, of_all, optimal_log_ratio, weigh
 from mrfbayes.kernels.methods.ratio_sources import draw_particles
@@ -50,8 +50,7 @@ def ratio(view, random_state):
 
 def check(model: Model, prior: Prior, *, alpha: str, particles: int, source: str, sweeps: int) -> None:
     """Refuse options that cannot be."""
-    if alpha not in ALPHAS:
-        raise InputError(f"alpha = {alpha!r}: choose one of {', '.join(map(repr, ALPHAS))}.")
+    one_of("alpha", alpha, ALPHAS)
     check_particles(model, prior, particles=particles, source=source, sweeps=sweeps)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrfbayes.base.checks import require_memory, whole
+from mrfbayes.base.checks import one_of, require_memory, whole
 from mrfbayes.base.errors import CostError, InputError
 from mrfbayes.base.types import View
 from mrfbayes.exact.choice import recursion
@@ -86,8 +86,7 @@ def check(model: Model, prior: Prior, *, particles: int, source: str, sweeps: in
     """Refuse numbers and sources of particles that cannot be."""
     whole("particles", particles, 2)
     whole("sweeps", sweeps)
-    if source not in SOURCES:
-        raise InputError(f"source = {source!r}: choose one of {', '.join(map(repr, SOURCES))}.")
+    one_of("source", source, SOURCES)
     if source == "exact":
         _draws_exactly(model, must=True)
     _require_memory(model, particles)
