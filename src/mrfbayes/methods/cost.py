@@ -230,8 +230,7 @@ class Cost:
         for name, value in self.methods.items():
             before = self.preparation[name]
             cells = [describe_seconds(before), describe_seconds(value - before) if value > before else "no cost"]
-            refused = ["refused", ""]
-            lines.append("{:22}{:>12}{:>14}".format(name, *(cells if np.isfinite(value) else refused)).rstrip())
+            lines.append("{:22}{:>12}{:>14}".format(name, *(cells if np.isfinite(value) else ("refused", ""))).rstrip())
         lines += [
             "",
             f"Compilation, in the first call of a method on this machine: {COMPILE_SECONDS} s or so more, once.",

@@ -146,7 +146,7 @@ class PseudoRows:
         base, design = statistics.model.base, statistics.design
         features, p0, n = NodeFeatures(base), base.n_parameters, len(states)
         offset, neighbour, _ = base.adjacency
-        rows, columns, values, seen, sizes, owner = [], [], [], [], [], []
+        rows, columns, values, seen = [], [], [], []
         at = 0
         for i in range(base.n_nodes):
             own, slopes = features.of(i, states[:, neighbour[offset[i] : offset[i + 1]]])
@@ -156,14 +156,12 @@ class PseudoRows:
             columns.append(np.broadcast_to((group[:, None] * p0 + own)[:, None, :], slopes.shape).ravel())
             values.append(slopes.ravel())
             seen.append((states[:, i, None] == np.arange(1, r + 1)).ravel())
-            sizes.append(np.full(n, r))
-            owner.append(np.arange(n))
             at += n * r
         entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
         by_field = coo_array(entries, shape=(at, design.offset.size)).tocsr()
         by_field.eliminate_zeros()
-        first = np.concatenate([[0], np.cumsum(np.concatenate(sizes))[:-1]])
-        row = np.concatenate(owner)
+        first = np.concatenate([[0], np.cumsum(np.repeat(base.states - 1, n))[:-1]])
+        row = np.tile(np.arange(n), base.n_nodes)
         shift = np.asarray(by_field @ design.offset.ravel())
         return cls((by_field @ design.matrix).tocsr(), shift, np.concatenate(seen), first, weight[row], row)
 

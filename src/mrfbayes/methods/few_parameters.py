@@ -371,8 +371,11 @@ def _exact_mode(problem: Problem, field: TiedField) -> tuple[float, float] | Non
     """Mode and sd of w from exact means, by a bracketing root finder."""
     from scipy.optimize import brentq
 
+    statistics = problem.statistics
+
     def slope(w: float) -> float:
-        return _slope(problem, w, field.moments(w)[1])
+        prior = float(problem.prior.gradient_w(np.array([w]))[0])
+        return float(statistics.counts[0]) - statistics.n * field.moments(w)[1] + prior
 
     low, high = -1.0, 2.0
     while slope(low) < 0.0:
@@ -400,10 +403,3 @@ def _rough_mode(problem: Problem, field: TiedField) -> tuple[float, float] | Non
             return mean, sd
         reach *= 2.0
     return None
-
-
-def _slope(problem: Problem, w: float, mean: float) -> float:
-    """Derivative of the log posterior density at w, where S has the ``mean``."""
-    statistics = problem.statistics
-    prior = float(problem.prior.gradient_w(np.array([w]))[0])
-    return float(statistics.counts[0]) - statistics.n * mean + prior

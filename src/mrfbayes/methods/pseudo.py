@@ -65,8 +65,7 @@ def pseudo_log_likelihood_w(view, log_odds, theta):
 def pseudo_gradient(view, log_odds, gradient):
     linear = lower_log_odds(view.lowered, log_odds)
     normalisers = _sum(view)
-    for j in range(gradient.size):
-        gradient[j] = 0.0
+    gradient[:] = 0.0
     apply_transpose(view.lowered.forward, view.parts, gradient)
     for j in range(log_odds.size):  # b - M'T
         gradient[j] = view.lowered.slope[j] - gradient[j]
@@ -76,8 +75,7 @@ def pseudo_gradient(view, log_odds, gradient):
 @kernel
 def _sum(view):
     """Sum of the log normalisers at the potentials of ``view.lowered``; collects its derivatives."""
-    for k in range(view.parts.size):
-        view.parts[k] = 0.0
+    view.parts[:] = 0.0
     nodes, edges = node_and_edge(view.lowered, view.lowered.potentials)
     node_part, edge_part = node_and_edge(view.lowered, view.parts)
     return conditional_sum(view.patterns, view.neighbours, nodes, edges, node_part, edge_part)

@@ -131,9 +131,8 @@ def check(model: Model, prior: Prior, *, replicas: object, particles: object, st
     d, layout = model.n_nodes, cell_layout(model)
     planes = 1 if isinstance(layout, TableLayout) or layout.coupling == PRODUCT_FORM else int(layout.states.max())
     each = 4 * n_particles * d * planes + 12 * d * d
-    size = (
-        3 * 8 * model.n_parameters**2 + 4 * n_replicas * each
-    )  # covariances; chains and couplings of four chains' walks
+    # Covariances; chains and couplings of four chains' walks.
+    size = 3 * 8 * model.n_parameters**2 + 4 * n_replicas * each
     require_memory(
         size,
         f"'langevin' with {model.n_parameters:,} parameters and {4 * n_replicas:,} replicas",

@@ -212,9 +212,8 @@ class Walk:
         """Rotate the coordinates so that the directions of strong noise come first."""
         s = self.state
         history = s["history"]
-        directions = noisy_directions(history)
+        s["directions"] = directions = noisy_directions(history)
         s["history"] = history[:0]
-        s["directions"] = directions
         self.metric = Whitening(self.metric.factor, directions, self.settings.threads)
         for name in ("y", "control", "last_noise", "filtered"):
             s[name] = self.metric.turn(s[name])
@@ -235,10 +234,7 @@ class Walk:
 def noisy_directions(filtered: np.ndarray) -> np.ndarray:
     """(p, k) orthonormal directions in which the noise samples (rows) have a variance above `NOISY`."""
     n, p = filtered.shape
-    if n <= p:
-        values, vectors = np.linalg.eigh(filtered @ filtered.T / n)
-    else:
-        values, vectors = np.linalg.eigh(filtered.T @ filtered / n)
+    values, vectors = np.linalg.eigh((filtered @ filtered.T if n <= p else filtered.T @ filtered) / n)
     strong = np.flatnonzero(values > NOISY)[::-1][: max(1, min(n, p) // 4)]
     if n > p:
         return vectors[:, strong]

@@ -171,9 +171,8 @@ class _Parts:
 
         size, n_cells = messages.size, edge_table.size
         receiver = graph.pairs[:, ::-1].ravel()
-        to = np.arange(size) + np.repeat(
-            graph.node_offset[receiver] - graph.message_offset[:-1], graph.states[receiver]
-        )
+        shift = graph.node_offset[receiver] - graph.message_offset[:-1]
+        to = np.arange(size) + np.repeat(shift, graph.states[receiver])
         self.gather = sparse.csr_array((np.ones(size), (to, np.arange(size))), shape=(node_table.size, size))
         beliefs = node_table + self.gather @ messages
         cavity = beliefs[to] - messages
