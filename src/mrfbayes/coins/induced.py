@@ -294,7 +294,8 @@ def external_effects(statistics: Statistics, estimate: object) -> ExternalEffect
     chart = model.chart
     found = as_estimate(model, estimate)
     theta, log_odds, boundary = found.theta, found.log_odds, found.boundary
-    empty = _blocks_with_empty_outcomes(statistics)
+    block_of_outcome = np.repeat(np.arange(chart.n_blocks), chart.sides)
+    empty = np.unique(block_of_outcome[statistics.outcome_counts <= 0.0])  # blocks with an outcome that never occurs
     tosses, is_counted = statistics.n * chart.tosses[chart.block_of], chart.is_counted[chart.block_of]
     outcomes = statistics.outcome_counts[np.arange(chart.n_parameters) + chart.block_of]
     if not found.penalised and not boundary and not empty.size:
@@ -319,12 +320,6 @@ def external_effects(statistics: Statistics, estimate: object) -> ExternalEffect
     expected = _expected(statistics, found) / chart.tosses[chart.block_of]
     frequency = np.where(is_counted, expected, (outcomes + 1) / (tosses + chart.sides[chart.block_of]))
     return ExternalEffects(chart.log_odds(frequency) - log_odds, theta, log_odds, True, names, (text,))
-
-
-def _blocks_with_empty_outcomes(statistics: Statistics) -> np.ndarray:
-    """Blocks in which some outcome never occurs."""
-    block = np.repeat(np.arange(statistics.model.chart.n_blocks), statistics.model.chart.sides)
-    return np.unique(block[statistics.outcome_counts <= 0.0])
 
 
 def _expected(statistics: Statistics, estimate: PointEstimate) -> np.ndarray:

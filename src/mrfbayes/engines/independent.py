@@ -46,10 +46,6 @@ class Independence(MetropolisEngine):
         """On dense fields moments come from particles, and such proposals fit too badly."""
         return not (is_dense(model) and moments_cost(model) >= MOMENT_CELLS)
 
-    def fits(self, prepared: Prepared) -> bool:
-        """Whether the likelihood is a kernel."""
-        return prepared.view is not None
-
     def default_steps(self, model: Model) -> int:
         """Few: nearly all proposals are accepted."""
         return INDEPENDENT_STEPS

@@ -29,6 +29,10 @@ LEAST_ACCEPTANCE = 0.01  # share of proposals accepted, below which a chain hard
 class MetropolisEngine(Engine):
     """An engine whose chains accept or reject proposals."""
 
+    def fits(self, prepared: Prepared) -> bool:
+        """Whether the likelihood is a kernel."""
+        return prepared.view is not None
+
     def outcome(self, setup: Setup, run: ChainRun) -> EngineOutcome:
         """Draws, running moments over all steps, and how many proposals were accepted."""
         from mrfbayes.kernels.run import chain
@@ -95,10 +99,6 @@ class WalkingEngine(MetropolisEngine):
     def default_warmup(self, steps: int) -> int:
         """Half as many steps as are kept, where proposals adapt."""
         return max(steps // 2, 1_000) if self.adapts else 0
-
-    def fits(self, prepared: Prepared) -> bool:
-        """Whether the likelihood is a kernel."""
-        return prepared.view is not None
 
     def scales(self, problem: Problem) -> np.ndarray:
         """(p,) standard deviations of the first proposals: typical ones of the state, or the printed one."""

@@ -166,7 +166,8 @@ def _order_small(lists: list[list[int]], states: list[int]) -> Order:
         consider(_sweep(lists, states, start, least))
     is_far_off = best.largest > FAR_OFF and n > FAR_OFF_NODES
     if n <= FILL_RULE_NODES and best.complete and not is_far_off:
-        for restart in range(_restarts(n, best.cells)):
+        # More restarts where tables are large, fewer where a restart itself takes long (some 100 us a node and rule).
+        for restart in range(max(1, min(best.cells // (16 * n), 1_200 // n, 30))):
             for rule in (_fill, _fill_per_neighbour, _table):
                 consider(_greedy(lists, states, rule, restart, least))
     return best
@@ -185,11 +186,6 @@ def _order_large(lists: list[list[int]], states: list[int]) -> Order:
             return tried
     greedy = _greedy(lists, states, _table, 0, swept.cells if swept.complete else None)
     return swept if greedy is None else greedy
-
-
-def _restarts(n: int, cells: int) -> int:
-    """More restarts where tables are large, fewer where a restart itself takes long (some 100 us a node and rule)."""
-    return max(1, min(cells // (16 * n), 1_200 // n, 30))
 
 
 def _leaves_first(lists: list[list[int]], states: list[int]) -> Order:

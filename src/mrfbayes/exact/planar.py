@@ -156,7 +156,9 @@ class PlanarRecursion:
                 rest = itertools.chain([direction], directions)
                 yield from self._other("series", error).series(node_part, edge_part, rest, order)
                 return
-            found = t / 2 + _times(_unit(t) - _times(t, t), slope) / 2
+            curvature = -_times(t, t)
+            curvature[0] += 1.0  # 1 - t^2
+            found = t / 2 + _times(curvature, slope) / 2
             factorials = np.array([[1.0], [2.0]])[:order]
             yield np.concatenate(self._parts(found[1:] * factorials), axis=1)
 
@@ -197,12 +199,6 @@ def _tanh_series(t: np.ndarray, step: np.ndarray, order: int) -> np.ndarray:
     """Tanh along a step from where it is t, up to the second order: (order + 1, m)."""
     slope = 1 - t * t
     return np.stack([t, slope * step, -t * slope * step * step][: order + 1])
-
-
-def _unit(like: np.ndarray) -> np.ndarray:
-    found = np.zeros_like(like)
-    found[0] = 1.0
-    return found
 
 
 def _times(a: np.ndarray, b: np.ndarray) -> np.ndarray:

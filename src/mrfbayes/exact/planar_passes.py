@@ -101,8 +101,8 @@ class Dissection:
 
     def log_z(self, t: np.ndarray) -> tuple[float, float]:
         """L(t) and an estimate of its error, from the weakest pivot."""
-        value, weakest = self._inside(self._tau(t), self._buffers(False))
-        return value, float(log_z_error(self.drawing.n_vertices, weakest))
+        value, weakest = inside(self.tree, self._buffers(False), self._tau(t), ORDER_ZERO)
+        return float(value), float(log_z_error(self.drawing.n_vertices, weakest))
 
     def gradient(self, t: np.ndarray) -> tuple[float, np.ndarray, float]:
         """L(t), its derivatives (m,) by the adjoint, and an estimate of their error.
@@ -113,7 +113,7 @@ class Dissection:
         series = np.atleast_2d(t)
         orders, m = tuple(range(len(series))), series.shape[1]
         buffers, tau = self._buffers(True, len(series)), self._tau(series).ravel()
-        value, _ = self._inside(tau, buffers, orders)
+        value, _ = inside(self.tree, buffers, tau, orders)
         slope, ends = np.zeros(tau.size), np.zeros(2 * m)
         gradient(self.tree, buffers, tau, slope, ends, orders)
         cut, by_cut, by_edge = self.tree.cut, slope.reshape(series.shape), np.empty(series.shape)
@@ -124,7 +124,7 @@ class Dissection:
     def gradient_at_ends(self, t: np.ndarray) -> tuple[float, np.ndarray, float]:
         """As `gradient`, by exteriors: slower, with other rounding, and each edge is found at both its ends."""
         buffers, tau = self._buffers(True), self._tau(t)
-        value, _ = self._inside(tau, buffers)
+        value, _ = inside(self.tree, buffers, tau, ORDER_ZERO)
         ends = np.zeros(2 * tau.size)
         nothing = np.zeros(0, dtype=np.int8)
         descend(self.tree, buffers, self._exterior(), self._drawn(tau, nothing, ends), np.zeros(4, dtype=np.uint64))
@@ -134,7 +134,7 @@ class Dissection:
     def exteriors(self, t: np.ndarray, wanted: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """The exteriors of some regions (2n - 1,), none within another: (region, matrix over its dangling halves)."""
         buffers, tau, outer = self._buffers(True), self._tau(t), self._exterior()
-        self._inside(tau, buffers)
+        inside(self.tree, buffers, tau, ORDER_ZERO)
         behind = np.concatenate([[0], np.cumsum(wanted)])
         has = behind[np.arange(wanted.size) + 2 * self.tree.n_within - 1] > behind[:-1]  # one within, or itself
         for region in np.flatnonzero(has).tolist():
@@ -146,9 +146,9 @@ class Dissection:
     def sample(self, t: np.ndarray, n: int, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(n, n_vertices) draws of 0 and 1, and their log-probabilities (n,)."""
         buffers, tau = self._buffers(True), self._tau(t)
-        self._inside(self._tau(np.ones_like(t)), buffers)
+        inside(self.tree, buffers, self._tau(np.ones_like(t)), ORDER_ZERO)
         reference = np.rint(buffers.store).astype(np.int8)
-        self._inside(tau, buffers)
+        inside(self.tree, buffers, tau, ORDER_ZERO)
         outer = self._exterior()
         x, log_probability = np.empty((n, self.drawing.n_vertices), dtype=np.uint8), np.empty(n)
         for i in range(n):
@@ -165,12 +165,6 @@ class Dissection:
 
     def _tau(self, t: np.ndarray) -> np.ndarray:
         return np.asarray(t * self.drawing.sign)
-
-    def _inside(
-        self, tau: np.ndarray, buffers: PlanarBuffers, orders: tuple[int, ...] = ORDER_ZERO
-    ) -> tuple[float, float]:
-        value, weakest = inside(self.tree, buffers, tau, orders)
-        return float(value), float(weakest)
 
     def _buffers(self, keep: bool, terms: int = 1) -> PlanarBuffers:
         known, key = self._known.__dict__, f"{keep} {terms}"
@@ -220,10 +214,8 @@ def kac_ward(drawing: Drawing, t: np.ndarray) -> tuple[csc_array, csc_array]:
     f = csc_array((signs, (drawing.half[row], drawing.half[column])), shape=size)
     tau = t * drawing.sign
     first = np.arange(0, drawing.half.size, 2)
-    between = csc_array(
-        (np.concatenate([tau, -tau]), (np.concatenate([first, first + 1]), np.concatenate([first + 1, first]))),
-        shape=size,
-    )
+    pairs = np.concatenate([first, first + 1]), np.concatenate([first + 1, first])
+    between = csc_array((np.concatenate([tau, -tau]), pairs), shape=size)
     return f, (eye_array(drawing.half.size) - between @ f).tocsc()
 
 

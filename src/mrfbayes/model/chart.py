@@ -85,8 +85,6 @@ class Chart:
     def theta(self, log_odds: np.ndarray) -> np.ndarray:
         """Theta (..., p) of w (..., p), without overflow."""
         w = np.asarray(log_odds, dtype=float)
-        if self.n_parameters == 0:
-            return w.copy()
         if self.all_coins:
             small = np.abs(w)  # in place from here on: there may be many draws
             np.exp(np.negative(small, out=small), out=small)
@@ -99,8 +97,6 @@ class Chart:
     def log_last_weight(self, log_odds: np.ndarray) -> np.ndarray:
         """Log weight of the last outcome of every block, (..., B), from w."""
         w = np.asarray(log_odds, dtype=float)
-        if self.n_parameters == 0:
-            return w.copy()
         if self.all_coins:
             return np.asarray(-np.logaddexp(0.0, w))
         top, _, total = self._weights(w)

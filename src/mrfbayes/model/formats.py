@@ -313,9 +313,6 @@ def _graphml(model: Model, w: np.ndarray | None) -> str:
 
 
 def _edge_list(model: Model, w: np.ndarray) -> str:
-    import csv
-    import io
-
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["from", "to", "weight"])

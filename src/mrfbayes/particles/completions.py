@@ -65,15 +65,12 @@ class SampledCompletions(Completions):
         self._random = kernel_state(seed, "completions")
         self._back = layout.forward.T.tocsr()
 
-    def _sweep(self, w: np.ndarray, k: int, sweeps: int) -> None:
-        _sweep_cells(self._layout, self._x[k], self._list, w, self._random, sweeps)
-
     def counts(self, w: np.ndarray, sweeps: int) -> np.ndarray:
         """(k, 2, p) of both halves, after a sweep each, averaged over ``sweeps`` of them."""
         out = np.zeros((len(w), HALVES, self._layout.n_natural))
         for k, each in enumerate(w):
             for _ in range(sweeps):
-                self._sweep(each, k, 1)
+                _sweep_cells(self._layout, self._x[k], self._list, each, self._random, 1)
                 out[k] += [natural_sums(self._layout, x, self._incomplete.weight) for x in self._x[k]]
         total = (out / sweeps).reshape(-1, self._layout.n_natural)
         found = self._complete + self._incomplete.n * self._layout.constant + np.asarray((self._back @ total.T).T)
@@ -85,8 +82,8 @@ class SampledCompletions(Completions):
 
     def covariance(self, w: np.ndarray) -> np.ndarray | None:
         """Sum of the rows' Cov[s | seen] (p, p), from the scatter of the chains of one row, all swept at w."""
-        for k in range(len(self._x)):
-            self._sweep(w, k, 4)
+        for chains in self._x:
+            _sweep_cells(self._layout, chains, self._list, w, self._random, 4)
         x = self._x.reshape(-1, *self._x.shape[2:])  # (chains, rows, d)
         total = np.zeros((self._layout.n_natural,) * 2)
         for r in range(0, x.shape[1], 64):
@@ -164,9 +161,8 @@ def natural_sums(layout: Layout, x: np.ndarray, weight: np.ndarray) -> np.ndarra
     else:
         planes = [(x == a).astype(float) for a in range(most)]
         products = np.sum([(plane * weight[:, None]).T @ plane for plane in planes], axis=0)
-    cells = np.bincount(
-        (np.arange(d) * most + x.astype(np.int64)).ravel(), weights=np.repeat(weight, d), minlength=d * most
-    ).reshape(d, most)
+    place = (np.arange(d) * most + x.astype(np.int64)).ravel()
+    cells = np.bincount(place, weights=np.repeat(weight, d), minlength=d * most).reshape(d, most)
     return np.concatenate([products[u, v], cells[layout.levels]])
 
 

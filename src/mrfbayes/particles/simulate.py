@@ -182,17 +182,15 @@ def simulate_w(
     if sampler == "exact":
         from mrfbayes.exact.quantities import sample_exact
 
-        done = Simulation(sample_exact(model, w, n, seed), sampler, reason, 0, True)
-    elif sampler == "cftp":
+        return Simulation(sample_exact(model, w, n, seed), sampler, reason, 0, True)
+    if sampler == "cftp":
         x, reached = _couple(model, w, n, seed, sweeps or CFTP_SWEEPS, progress)
-        done = Simulation(x, sampler, reason, reached, True)
-    else:
-        from mrfbayes.particles.sweeps import particle_view
+        return Simulation(x, sampler, reason, reached, True)
+    from mrfbayes.particles.sweeps import particle_view
 
-        sweeps = sweeps or (GIBBS_SWEEPS if sampler == "gibbs" else CLUSTER_SWEEPS)
-        view = particle_view(model, model.lowering.potentials(w)) if sampler == "gibbs" else _cluster_view(model, w)
-        done = Simulation(_chains(model, view, n, sweeps, seed, progress), sampler, reason, sweeps, False)
-    return done
+    sweeps = sweeps or (GIBBS_SWEEPS if sampler == "gibbs" else CLUSTER_SWEEPS)
+    view = particle_view(model, model.lowering.potentials(w)) if sampler == "gibbs" else _cluster_view(model, w)
+    return Simulation(_chains(model, view, n, sweeps, seed, progress), sampler, reason, sweeps, False)
 
 
 def _labelled(model: Model, x: np.ndarray) -> pd.DataFrame:
@@ -235,10 +233,8 @@ def choose_sampler(model: Model, log_odds: np.ndarray, n: int) -> tuple[str, str
             f"exact sampling is not feasible and the field is ordered ((degree - 1)(2 theta - 1) = {typical:.2f} on "
             "average): single-site updates would leave domain walls"
         )
-    return (
-        "gibbs",
-        f"exact sampling is not feasible, and couplings are too strong to be sure of coalescence ({influence:.2f})",
-    )
+    why = f"exact sampling is not feasible, and couplings are too strong to be sure of coalescence ({influence:.2f})"
+    return "gibbs", why
 
 
 def agreement_couplings(model: Model, edge_part: np.ndarray) -> np.ndarray:
