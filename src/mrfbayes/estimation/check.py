@@ -133,8 +133,7 @@ def check(
     largest = float(np.abs(residual).max())
     # Many residuals that are all a little too large show in their rms long before they do in the largest.
     small = largest <= limit and _rms(residual) <= common
-    result = Check(agree and small and error <= MAX_ERROR, largest, error)
-    result.helped_by_steps = agree
+    result = Check(agree and small and error <= MAX_ERROR, largest, error, helped_by_steps=agree)
     result.details = {
         "check_sweeps": last,
         "check_particles": GROUP * size.groups,

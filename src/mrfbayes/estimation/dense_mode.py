@@ -163,10 +163,7 @@ class DensePosterior:
         return _inverse_factor(information)
 
     def _information(self, covariance: np.ndarray, w: np.ndarray, particles: int, d_eff: float) -> np.ndarray:
-        if self.is_identity:
-            information = covariance
-        else:
-            information = np.asarray(self._back @ (self._back @ covariance).T)
+        information = covariance if self.is_identity else np.asarray(self._back @ (self._back @ covariance).T)
         information *= self.n * particles / (particles - min(d_eff, 0.7 * particles))
         hessian = self.prior_hessian(w)
         if hessian.ndim == 1:
@@ -252,9 +249,8 @@ def dense_mode(
     """
     layout, prior, statistics = posterior.layout, posterior.prior, posterior.statistics
     completions = make_completions(layout, statistics, REPLICAS, child(seed, "completions"))
-    if (
-        statistics.incomplete is not None
-    ):  # rows to start from, with missing cells filled from the frequencies of each variable
+    if statistics.incomplete is not None:
+        # Rows to start from, with missing cells filled from the frequencies of each variable.
         rows = typical_rows(statistics, generator(seed, "fill"))
         n = statistics.n_all
         statistics = replace(statistics, rows=rows, row_weights=np.full(len(rows), n / len(rows)), n=n, incomplete=None)
@@ -303,9 +299,8 @@ def dense_mode(
             break
         # What is left of it after this step is noise, and no more can be done about that.
         converged = signal < 2.0 * max(wanted, noise) and (noise < wanted or pooled == MOST_POOLED)
-        if (
-            signal < 3.0 * noise and not converged
-        ):  # as many gradients as bring the noise of the next step below what is wanted
+        if signal < 3.0 * noise and not converged:
+            # As many gradients as bring the noise of the next step below what is wanted.
             pooled = int(np.clip(np.ceil(pooled * (noise / (0.95 * wanted)) ** 2), 1, MOST_POOLED))
     if np.sqrt(np.mean(moved**2)) > FAR_DENSE:
         factor = metric(w, posterior.effective(factor, w))

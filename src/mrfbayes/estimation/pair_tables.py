@@ -321,9 +321,5 @@ def _states(data: object) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, np.n
     rows = np.asarray(data)
     if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min(initial=0) < 0 or rows.max(initial=0) > 254:
         raise InputError(f"data is a {type(data).__name__}: give an Alignment, a Data, or states (n, L) from 0 to 254.")
-    return (
-        tuple(map(str, range(rows.shape[1]))),
-        rows,
-        np.ones(len(rows)),
-        np.maximum(rows.max(axis=0).astype(np.int64) + 1, 2),
-    )
+    sizes = np.maximum(rows.max(axis=0).astype(np.int64) + 1, 2)
+    return tuple(map(str, range(rows.shape[1]))), rows, np.ones(len(rows)), sizes

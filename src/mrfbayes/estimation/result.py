@@ -132,9 +132,8 @@ class Estimate(StoredResult, PointEstimate):
         import pandas as pd
 
         rows = scaled(self.model, scale)
-        table = pd.DataFrame(
-            {"estimate": rows.of_log_odds(self.log_odds)}, index=pd.Index(rows.names, name="parameter")
-        )
+        index = pd.Index(rows.names, name="parameter")
+        table = pd.DataFrame({"estimate": rows.of_log_odds(self.log_odds)}, index=index)
         if rows.scale == "log-odds":
             table["mcse"] = 0.0 if self.standard_error is None else self.standard_error
         table.attrs["scale"] = rows.scale
@@ -259,6 +258,5 @@ class Recorder:
         """The trace so far."""
         columns = list(zip(*self._rows, strict=True)) or [()] * 4
         iteration, seconds, residual = (np.array(column) for column in columns[:3])
-        return Trace(
-            iteration, seconds, residual, self.tracked, np.reshape(columns[3], (len(self._rows), self.tracked.size))
-        )
+        log_odds = np.reshape(columns[3], (len(self._rows), self.tracked.size))
+        return Trace(iteration, seconds, residual, self.tracked, log_odds)

@@ -50,9 +50,8 @@ CHECKS = 4
 ASCENT_PART = 25  # steps between two looks at the residual
 RESIDUAL_SIZES = 8  # parts whose residuals tell the noise of one step
 SPREAD_ROWS = 256  # rows for the variance of tied blocks among very many parameters
-SWEEPS_BEFORE_COVARIANCE = (
-    30  # sweeps at the start: particles that are still the data know no more than n rows of the covariance
-)
+# Sweeps at the start: particles that are still the data know no more than n rows of the covariance.
+SWEEPS_BEFORE_COVARIANCE = 30
 MOST_ASCENT_STEPS = 20_000
 MAX_UPDATES = 4e11  # spin updates in all by default: some minutes
 ASCENT_TOLERANCE = 0.015  # rms noise of the estimate, posterior sds

@@ -39,10 +39,8 @@ class TableProblem:
 
     def value_gradient(self, table: np.ndarray) -> tuple[float, np.ndarray]:
         """Log pseudolikelihood with the log prior, and its gradient for symmetric tables."""
-        gradient = np.zeros_like(table)
-        value = float(
-            add_conditionals(self.places, self.weight, self.offset, table, gradient, np.empty(len(table), np.float32))
-        )
+        gradient, logs = np.zeros_like(table), np.empty(len(table), np.float32)
+        value = float(add_conditionals(self.places, self.weight, self.offset, table, gradient, logs))
         # Off the diagonal J is one parameter in two places, which both conditionals use.
         own = gradient[: self.offset[1]].sum(axis=0)  # every row of data added its derivatives in the fields there
         couplings = np.where(self._inside, table, 0.0)
@@ -63,8 +61,7 @@ class TableProblem:
 
         def unpack(x: np.ndarray) -> np.ndarray:
             out = np.zeros((size, size), np.float32)
-            out[rows, columns] = x
-            out[columns, rows] = x
+            out[rows, columns] = out[columns, rows] = x
             return out
 
         def minus(x: np.ndarray) -> tuple[float, np.ndarray]:

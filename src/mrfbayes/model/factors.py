@@ -217,9 +217,8 @@ def number_blocks(
     number = {key: k for k, key in enumerate(sorted(first, key=lambda key: first[key]))}
     groups, block_names = [], [""] * len(number)
     for (factor, scope, _), row in zip(members, keys, strict=True):
-        groups.append(
-            FactorGroup(factor.table, factor.is_score, scope, np.array([number[k] for k in row]), factor.is_centred)
-        )
+        own = np.array([number[k] for k in row])
+        groups.append(FactorGroup(factor.table, factor.is_score, scope, own, factor.is_centred))
         for key, where in zip(row, scope.tolist(), strict=True):
             block_names[number[key]] = str(key[1]) if key[0] == "tied" else "--".join(names[i] for i in where)
     times, seen = Counter(block_names), Counter[str]()

@@ -357,10 +357,8 @@ class Model:
         digest = hashlib.sha256()
         digest.update(self.states.tobytes() + self.edges.tobytes())
         for group in self.groups:
-            digest.update(
-                group.table.tobytes() + bytes([group.is_score + 2 * group.is_centred]) + group.scope.tobytes()
-            )
-            digest.update(group.block.tobytes())
+            flags = bytes([group.is_score + 2 * group.is_centred])
+            digest.update(group.table.tobytes() + flags + group.scope.tobytes() + group.block.tobytes())
         return digest.hexdigest()
 
     def theta(self, theta: ThetaLike, name: str = "theta") -> np.ndarray:

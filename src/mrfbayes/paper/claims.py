@@ -141,9 +141,8 @@ class Results:
 
     def number(self, name: str, grid: str, n: int, method: str, setting: str = "adapted") -> Average:
         """Average of a stored number."""
-        return average(
-            outcome.numbers.get(name, math.nan) for outcome in self.outcomes(grid, n, method, setting).values()
-        )
+        found = self.outcomes(grid, n, method, setting).values()
+        return average(outcome.numbers.get(name, math.nan) for outcome in found)
 
     def timing(self, grid: str, n: int, method: str, setting: str = "adapted") -> Average:
         """Processor seconds of 10^6 steps: the median over replications with its standard error.

@@ -56,7 +56,6 @@ DRAWN: Mapping[str, tuple[str, Sequence[Panel], Sequence[str]]] = {
 
 def largest_error(results: Results, name: str) -> tuple[float, str] | None:
     """The largest standard error of a point of a figure as a share of the point, and the point in words."""
-    points: list[tuple[Average, str]] = []
     if name == "times":
         points = [
             (results.timing(grid, TIMES_N, method), f"{METHODS[method].label}, {grid}")

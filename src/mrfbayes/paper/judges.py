@@ -124,10 +124,8 @@ def more_accurate(r: Results) -> Checks:
         for measure, name in BOTH:
             own = r.errors(measure, grid, 500, "mle-0")
             for method in ("pseudo", "laplace"):
-                other, is_first = (
-                    r.errors(measure, grid, 500, method),
-                    (grid, name, method) == ("4x4", "mean", "pseudo"),
-                )
+                other = r.errors(measure, grid, 500, method)
+                is_first = (grid, name, method) == ("4x4", "mean", "pseudo")
                 number = f"Pseudo-L's error is {quotient(other, own):0} times as large" if is_first else ""
                 what = f"{grid}, n = 500: error of MLE-L's {name}"
                 yield smaller(what, own, METHODS[method].label, other, number=number)

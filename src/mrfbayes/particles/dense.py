@@ -212,8 +212,7 @@ class DenseEnsemble(ChainEnsemble):
         m = len(self.layout.pairs)
         u, v = self._ends
         coupling, level = self._field.coupling, self._field.level
-        coupling[:, u, v] = natural[..., :m]
-        coupling[:, v, u] = natural[..., :m]
+        coupling[:, u, v] = coupling[:, v, u] = natural[..., :m]
         shift = coupling @ self._field.centre
         tables = self._by_state(natural[..., m:])
         if self._kind == AGREEMENT:
@@ -291,9 +290,8 @@ class DenseEnsemble(ChainEnsemble):
         totals = np.diag(products).copy()
         for first in range(0, n, 512):  # the kernel fills the upper triangle
             block = products[first : first + 512]
-            block[:, : first + len(block)] += np.triu(
-                products[: first + len(block), first : first + len(block)], 1 - first
-            ).T
+            stop = first + len(block)
+            block[:, :stop] += np.triu(products[:stop, first:stop], 1 - first).T
         return self._covariance(totals, products, samples)
 
     def statistics(self, x: np.ndarray) -> np.ndarray:
