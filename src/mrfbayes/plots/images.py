@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
@@ -97,7 +98,6 @@ def field(
 
 
 def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, sd: object, bar: bool) -> None:
-    import pandas as pd
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import LineCollection
     from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
@@ -142,7 +142,6 @@ def _draw(ax: Axes, model: Model, place: np.ndarray, theta: object, sd: object, 
 
 def _tied(model: Model, posterior: Posterior, ax: Axes | None, scale: Scale) -> Axes:
     """The observations as an image, and the shared couplings in the title."""
-    import pandas as pd
     from matplotlib import colormaps
 
     observed = posterior._observed
@@ -170,8 +169,7 @@ def _tied(model: Model, posterior: Posterior, ax: Axes | None, scale: Scale) -> 
     left_out = "; grey: not in the field" if np.isnan(image).any() else ""
     ax.set_xlabel(what + left_out, fontsize=8.5, color=style.MUTED)
     names = [f"column {c}" for c in range(shape[1])]
-    style.keep_table(ax, pd.DataFrame(image, columns=names).rename_axis("row"))
-    return ax
+    return style.keep_table(ax, pd.DataFrame(image, columns=names).rename_axis("row"))
 
 
 def segmentation(result: Segmentation, *, ax: Sequence[Axes] | None = None) -> np.ndarray:
@@ -204,7 +202,6 @@ def segmentation(result: Segmentation, *, ax: Sequence[Axes] | None = None) -> n
     >>> len(mb.plots.segmentation(result))
     3
     """
-    import pandas as pd
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm, ListedColormap
 

@@ -119,8 +119,7 @@ def label_sides(places: np.ndarray, wide: np.ndarray, tall: float, gap: float) -
 
 def _given(model: Model, layout: object) -> np.ndarray:
     if isinstance(layout, Mapping):
-        missing = [name for name in model.nodes if name not in layout]
-        if missing:
+        if missing := [name for name in model.nodes if name not in layout]:
             raise InputError(f"layout: no place is given for node {missing[0]!r}.")
         layout = [layout[name] for name in model.nodes]
     places = numbers("layout", layout)

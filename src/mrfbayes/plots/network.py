@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import LayoutLike, Scale
@@ -17,7 +18,6 @@ from mrfbayes.results.bayes_factors import edges_table, no_evidence
 from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -165,8 +165,7 @@ def network_panels(
             panel.text(0.5, 0.0, "none", transform=panel.transAxes, ha="center", fontsize=9, color=style.MUTED)
         style.title(panel, f"{name.capitalize()}: {chosen.sum()} of {len(table)} ({explained})")
         style.keep_table(panel, table[chosen])
-    made: Figure = panels[0].figure
-    style.keep_table(made, table)
+    made: Figure = style.keep_table(panels[0].figure, table)
     return made
 
 
@@ -179,8 +178,6 @@ def edge_rows(
     compared: log odds ratios of two binary variables with as strong a coupling. The probability of an edge in a search
     over graphs stands in for how sure its sign is.
     """
-    import pandas as pd
-
     model = posterior.model
     if not model.n_edges:
         raise InputError("plots.network: the model has no edges to draw.")
@@ -239,8 +236,7 @@ def _node_style(posterior: Posterior | Selection, given: pd.DataFrame | str | No
             raise InputError(f"nodes = {given!r}: give 'communities' or a table with a row per node.")
         found = communities(model, coupling_draws(model, posterior.log_odds))
         return {} if found is None else {"community": found.label}
-    missing = [name for name in model.nodes if name not in given.index]
-    if missing:
+    if missing := [name for name in model.nodes if name not in given.index]:
         raise InputError(f"nodes: the table has no row for node {missing[0]!r}.")
     rows = given.loc[list(model.nodes)]
     return {name: rows[name].to_numpy() for name in ("community", "ring", "text") if name in rows}
@@ -348,8 +344,7 @@ def _draw_names(ax: Axes, model: Model, places: np.ndarray, width: float) -> Non
         text.set_bbox({"facecolor": style.PAPER, "alpha": 0.7, "pad": 0.4, "lw": 0})
     low = np.minimum(centres - half, places).min(axis=0) - 0.1 * per_inch
     high = np.maximum(centres + half, places).max(axis=0) + 0.1 * per_inch
-    ax.set_xlim(low[0], high[0])
-    ax.set_ylim(low[1], high[1])
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
 
 
 def _draw_rings(ax: Axes, places: np.ndarray, share: np.ndarray, size: float) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.checks import one_of
 from mrfbayes.base.errors import InputError
 from mrfbayes.plots import style
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -68,14 +68,10 @@ def predictive(check: PredictiveCheck, *, ax: Axes | None = None) -> Axes:
     ):
         part = table[table["fitted"] == fitted]
         if len(part):
-            x, y, bars, is_image = (
-                part["observed"],
-                part["replicated"],
-                2 * part["replicated_sd"],
-                len(table) > MANY_POINTS,
-            )
+            bars, is_image = 2 * part["replicated_sd"], len(table) > MANY_POINTS
             text = f"{words} ({len(part)})"
-            style.points(ax, x, y, marker, colour, text, yerr=bars, ms=3.2, alpha=0.75, rasterized=is_image)
+            look = {"ms": 3.2, "alpha": 0.75, "rasterized": is_image}
+            style.points(ax, part["observed"], part["replicated"], marker, colour, text, yerr=bars, **look)
     is_unusual = table["p_value"] < SURPRISING
     for name, row in table[is_unusual].nsmallest(NAMED_STATISTICS, "p_value").iterrows():
         where = (row["observed"], row["replicated"])
@@ -120,8 +116,6 @@ def comparison(result: Comparison, *, ax: Sequence[Axes] | None = None) -> Figur
     >>> len(mb.plots.comparison(result).axes)
     2
     """
-    import pandas as pd
-
     if result.reference is None:
         raise InputError("plots.comparison: there is no exact posterior to compare with; none was feasible here.")
     base = result.posteriors[result.reference]
@@ -150,8 +144,7 @@ def comparison(result: Comparison, *, ax: Sequence[Axes] | None = None) -> Figur
     table = table.rename_axis(["parameter", "method"]).reset_index("method")
     for panel, text in ((left, name), (right, "sd / exact sd (bars: averages)")):
         style.finish(panel, table, x=text, spines=["bottom"], grid="x").tick_params(axis="y", length=0)
-    made: Figure = left.figure
-    style.keep_table(made, table)
+    made: Figure = style.keep_table(left.figure, table)
     return made
 
 
@@ -334,8 +327,6 @@ def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     >>> len(mb.plots.estimate_trace(estimate).lines) > 0
     True
     """
-    import pandas as pd
-
     ax = style.axes_or_new(ax, figsize=(7, 2.6))
     trace = estimate.trace
     for k, j in enumerate(trace.tracked):
@@ -352,5 +343,4 @@ def estimate_trace(estimate: Estimate, *, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="iteration", ylabel="log-odds")
     names = [estimate.model.parameters[j] for j in trace.tracked]
     index = pd.Index(trace.iteration, name="iteration")
-    style.keep_table(ax, pd.DataFrame(trace.log_odds, columns=names, index=index))
-    return ax
+    return style.keep_table(ax, pd.DataFrame(trace.log_odds, columns=names, index=index))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.checks import one_of, whole
 from mrfbayes.base.errors import InputError
@@ -14,7 +15,6 @@ from mrfbayes.plots import style
 from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from mrfbayes.results.posterior import Posterior
@@ -278,8 +278,7 @@ def edge_evidence(
     is_bound = np.isinf(error)
     drawn_error = np.where(is_bound | (at != exact), 0.0, error)
     for verdict in ("present", "undecided", "absent"):
-        is_so = (shown["verdict"] == verdict).to_numpy()
-        if is_so.any():
+        if (is_so := (shown["verdict"] == verdict).to_numpy()).any():
             text, colour = f"{verdict} ({(table['verdict'] == verdict).sum()})", style.VERDICT[verdict]
             style.points(ax, at[is_so], height[is_so], MARKERS[verdict], colour, text, xerr=drawn_error[is_so])
     for mark, is_beyond in ((">", is_bound | (exact > MOST_POWER)), ("<", exact < -MOST_POWER)):
@@ -337,8 +336,6 @@ def ranks(posterior: Posterior, parameter: int | str | None = None, *, ax: Axes 
     >>> mb.plots.ranks(posterior).get_xlabel() != ""
     True
     """
-    import pandas as pd
-
     j = int(np.nanargmax(posterior.r_hat)) if parameter is None else style.place_of(posterior.model, parameter)
     draws = posterior.draws[:, :, j]
     # Equal draws, such as the zeros of an absent edge, are ranked at random: in the order of chains they would differ.

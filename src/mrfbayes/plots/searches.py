@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
@@ -17,7 +18,6 @@ from mrfbayes.plots.network import draw_edges, draw_nodes, edge_rows, pull, sure
 from mrfbayes.plots.rows import MARKERS, ROWS
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -64,7 +64,6 @@ def complexity(selection: Selection, *, ax: Axes | None = None) -> Axes:
     >>> mb.plots.data(mb.plots.complexity(selection)).shape[0]
     4
     """
-    import pandas as pd
     from matplotlib.ticker import MaxNLocator
 
     posterior, prior = selection.size_probability, selection._graph_prior.size_probability()
@@ -78,8 +77,7 @@ def complexity(selection: Selection, *, ax: Axes | None = None) -> Axes:
     ax.bar(sizes[shown], posterior[shown], width=0.8, color=style.POSITIVE, label="posterior", zorder=2)
     line = ax.plot(sizes[shown], prior[shown], "o", ms=2.5, color=style.MUTED, label="prior", zorder=3)[0]
     line.set(linestyle=(0, (4, 2)), linewidth=1.2)
-    ax.set_xlim(low - 0.6, high + 0.6)
-    ax.set_ylim(0, max(posterior.max(), prior[shown].max()) * 1.12)
+    ax.set(xlim=(low - 0.6, high + 0.6), ylim=(0, max(posterior.max(), prior[shown].max()) * 1.12))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(fontsize=8, frameon=False)
     table = pd.DataFrame({"posterior": posterior, "prior": prior}, index=pd.Index(sizes, name="edges"))
@@ -281,8 +279,7 @@ def group_differences(
     ax, height = style.row_axes(ax, chosen, 6.6, 34)
     verdict = table.loc[chosen, "verdict"].to_numpy()
     for name, marker in MARKERS.items():
-        is_so = verdict == name
-        if is_so.any():
+        if (is_so := verdict == name).any():
             colour, words = style.VERDICT[name], {"present": "differ", "absent": "do not differ"}.get(name, name)
             text = None if name == "unknown" else f"{words} ({(table['verdict'] == name).sum()})"
             ax.hlines(height[is_so], low[chosen][is_so], high[chosen][is_so], color=colour, lw=1.8, zorder=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from mrfbayes.base.errors import InputError
@@ -30,6 +30,7 @@ COMMUNITY_COLOURS = ("#a6cee3", "#fdbf6f", "#b2df8a", "#cab2d6", "#fb9a99", "#ff
 JOURNAL_WIDTHS = {"single": 85 / 25.4, "double": 178 / 25.4}  # inches
 DASHED = (0, (3.2, 1.6))  # of negative couplings, so that print without colour tells them apart
 
+Owner = TypeVar("Owner", bound="Axes | Figure")
 drawn_tables: WeakKeyDictionary[Axes | Figure, pd.DataFrame] = WeakKeyDictionary()
 
 
@@ -134,13 +135,10 @@ def points(ax: Axes, x: ArrayLike, y: ArrayLike, marker: str, colour: str, text:
 def quiet(ax: Axes, *keep: str) -> Axes:
     """Leave only the spines in ``keep``, and make what is left grey."""
     for side, spine in ax.spines.items():
-        spine.set_visible(side in keep)
-        spine.set_color(MUTED)
-        spine.set_linewidth(0.7)
+        spine.set(visible=side in keep, color=MUTED, linewidth=0.7)
     ax.tick_params(colors=INK, labelsize=8, width=0.7, color=MUTED)
     for label in (ax.xaxis.label, ax.yaxis.label):
-        label.set_fontsize(9)
-        label.set_color(INK)
+        label.set(fontsize=9, color=INK)
     return ax
 
 
@@ -149,9 +147,10 @@ def title(ax: Axes, text: str) -> None:
     ax.set_title(text, fontsize=10, loc="left", color=INK, pad=8)
 
 
-def keep_table(owner: Axes | Figure, frame: pd.DataFrame) -> None:
-    """Remember the numbers behind axes or a figure: `mrfbayes.plots.data` and `mrfbayes.plots.save` find them."""
+def keep_table(owner: Owner, frame: pd.DataFrame) -> Owner:
+    """``owner``, axes or a figure, with its numbers: `mrfbayes.plots.data` and `mrfbayes.plots.save` find them."""
     drawn_tables[owner] = frame
+    return owner
 
 
 def figure_of(picture: Axes | Figure) -> Figure:
