@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import mrfbayes as mb
 from mrfbayes.cli import show
 from mrfbayes.run.pools import begin_worker, process_pool
 
@@ -29,8 +30,6 @@ REPORT = Path("mrfbayes-demo") / "report.html"
 
 def questionnaire() -> Posterior:
     """The exact posterior of a network of ADHD symptoms: begun, stopped, and continued from its checkpoint."""
-    import mrfbayes as mb
-
     data = mb.datasets.load_adhd()
     names = data.nodes[:ITEMS]
     pairs = [(u, v) for i, u in enumerate(names) for v in names[i + 1 :]]
@@ -46,7 +45,6 @@ def questionnaire() -> Posterior:
 
 def paper_comparison(draws: int = COMPARISON_DRAWS, workers: int = 1, progress: bool = True) -> Comparison:
     """The paper's ten methods on one of its 4x4 fields: theta uniform on (.5, .8), adapted proposals."""
-    import mrfbayes as mb
     from mrfbayes.sampling.compare import PAPER_METHODS
 
     model = mb.grid(4, 4)
@@ -91,8 +89,6 @@ def show_questionnaire(posterior: Posterior, to_stderr: bool) -> None:
 
 def run_demo(to_stderr: bool) -> Path:
     """Print both parts; both are computed at once, since most of a first run is compiling."""
-    import mrfbayes as mb
-
     started, out = time.perf_counter(), show.console(to_stderr)
     with process_pool(2, begin_worker) as pool, out.status("two jobs are running; the first run compiles for a minute"):
         first, second = pool.submit(questionnaire), pool.submit(paper_comparison, workers=2, progress=False)

@@ -162,8 +162,7 @@ def read_states(given: Sequence[str] | None) -> tuple[int | None, dict[str, int]
 
 def states_of_nodes(sizes: Mapping[str, int], by_name: Mapping[str, int]) -> dict[str, int]:
     """The number of states of every node: ``sizes``, but for those that are named."""
-    unknown = [name for name in by_name if name not in sizes]
-    if unknown:
+    if unknown := [name for name in by_name if name not in sizes]:
         raise InputError(f"--states {unknown[0]}=...: no column is called {unknown[0]!r}.")
     return {**sizes, **by_name}
 

@@ -108,8 +108,7 @@ def _load(context: typer.Context, path: Path | None) -> Path | None:
         raise InputError(f"--settings {path}: not a TOML file ({error}).") from None
     has_heading = isinstance(content.get(command), dict)
     table = content[command] if has_heading else content
-    unknown = sorted({*(set(content) - {command} if has_heading else ()), *(set(table) - known)})
-    if unknown:
+    if unknown := sorted({*(set(content) - {command} if has_heading else ()), *(set(table) - known)}):
         raise InputError(
             f"--settings {path}: {unknown[0]!r} is not a setting of `mrfbayes {command}`; write them below "
             f"[{command}] or without a heading, and choose among {', '.join(sorted(known))}."
@@ -139,8 +138,7 @@ def run_seed(checkpoint: Path | None) -> int:
 
 def keep_settings(path: Path, overwrite: bool) -> Path:
     """Write the settings of the running command to ``path``."""
-    context = _RUNNING.get()
-    if context is not None:
+    if (context := _RUNNING.get()) is not None:
         values = {name: value for name, value in context.params.items() if name not in NOT_KEPT}
         write_text(path, settings_text(str(context.command.name), values, path.name), overwrite)
     return path

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import mrfbayes as mb
+from mrfbayes.base.interrupts import InterruptFlag
 from mrfbayes.cli import options, show
 from mrfbayes.cli.files import keep, keep_settings, write_csv, writing
 from mrfbayes.cli.options import Common, DataOptions, Overwrite, SamplingOptions, SeedChoice, TableFile, grouped
@@ -49,7 +51,6 @@ def fit(
     """Read a file, say what it holds, sample the posterior, and write report, tables and result into a folder."""
     from mrfbayes.base.atomic_files import check_targets, replacing_folder
     from mrfbayes.base.errors import InputError, OutputError
-    from mrfbayes.base.interrupts import InterruptFlag
     from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.fitting.fit import run_fit
     from mrfbayes.fitting.result import FIT_FILES
@@ -87,7 +88,6 @@ def fit(
 @grouped
 def info(data: DataOptions, common: Common) -> None:
     """Say what a file holds, what its model costs by each method, and what is recommended; nothing is computed."""
-    import mrfbayes as mb
     from mrfbayes.base.checks import describe_bytes
     from mrfbayes.cli.field import data_field, read_data
     from mrfbayes.engines.settings import choose_method
@@ -140,9 +140,6 @@ def sample(
     overwrite: Overwrite = False,
 ) -> None:
     """Draw from the posterior of every parameter and print a summary."""
-    import mrfbayes as mb
-    from mrfbayes.base.interrupts import InterruptFlag
-
     inputs = {"the data": data.data, "--graph": data.graph, "--mask": data.mask}
     with writing({"--out": out}, inputs, overwrite, continued={"--checkpoint": run.checkpoint}), show.quiet_warnings():
         statistics = _count(data, common.json, run)
@@ -175,8 +172,6 @@ def estimate(
 ) -> None:
     """Maximum likelihood estimates of all parameters."""
     import pandas as pd
-
-    import mrfbayes as mb
 
     with writing({"--csv": csv}, {"data": data.data}, overwrite):
         with show.quiet_warnings():
@@ -214,8 +209,6 @@ def compare(
     rng: SeedChoice = None,
 ) -> None:
     """Run several methods on the same data and set them side by side."""
-    import mrfbayes as mb
-
     with writing({"--csv": csv}, {"data": data.data}, overwrite), show.quiet_warnings():
         statistics = _count(data, common.json)
         methods = tuple(method or ("exact", "mle", "pseudo", "laplace"))
@@ -237,8 +230,6 @@ def compare(
 @grouped
 def evidence(data: DataOptions, priors: options.PriorOptions, common: Common, rng: SeedChoice = None) -> None:
     """Log evidence of the model, with its standard error: compare models by its differences."""
-    import mrfbayes as mb
-
     prior = priors.chosen_prior
     with show.quiet_warnings():
         statistics = _count(data, common.json)

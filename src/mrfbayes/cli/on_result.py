@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+import mrfbayes as mb
+from mrfbayes.base.atomic_files import write_text
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.types import Scale
 from mrfbayes.cli import show
@@ -28,7 +30,6 @@ def open_result(path: Path, scale: str | None = None) -> tuple[Findings | None, 
 
     Any other, as an estimate or a family of fits, has no one posterior to say anything of, and stands for itself.
     """
-    import mrfbayes as mb
     from mrfbayes.report.findings import Findings
 
     found = mb.load(path)
@@ -109,7 +110,6 @@ def report(
     overwrite: Overwrite = False,
 ) -> None:
     """Write the report of a saved result: one self-contained HTML file."""
-    from mrfbayes.base.atomic_files import write_text
     from mrfbayes.report.sentences import brief
     from mrfbayes.report.write import UNTITLED, render
 
@@ -136,7 +136,6 @@ def plot(
     import numpy as np
 
     mpl.use("Agg")
-    import mrfbayes as mb
     from mrfbayes.base.checks import one_of
     from mrfbayes.plots.of_result import PICTURES, draw
 
@@ -191,7 +190,6 @@ def export(
     overwrite: Overwrite = False,
 ) -> None:
     """Write the posterior mean couplings of a saved result for other programs."""
-    from mrfbayes.base.atomic_files import write_text
     from mrfbayes.model.formats import export_text
 
     with writing({"--out": out}, {"result": result}, overwrite):

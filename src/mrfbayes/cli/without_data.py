@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+import mrfbayes as mb
 from mrfbayes.cli import show
 from mrfbayes.cli.files import write_rows, writing
 from mrfbayes.cli.options import Common, FieldOptions, Many, Overwrite, SeedChoice, grouped
@@ -17,7 +18,6 @@ from mrfbayes.cli.options import Common, FieldOptions, Many, Overwrite, SeedChoi
 @grouped
 def cost(field: FieldOptions, common: Common) -> None:
     """Say what exact inference on a field would cost, before anything is run."""
-    import mrfbayes as mb
     from mrfbayes.cli.field import build_field
 
     found = mb.cost(build_field(field))
@@ -45,7 +45,6 @@ def simulate(
     rng: SeedChoice = None,
 ) -> None:
     """Simulate observations of a field with weights theta, or with couplings J and h at a temperature."""
-    import mrfbayes as mb
     from mrfbayes.cli.field import build_field, read_theta
 
     with writing({"--out": out}, {"--graph": field.graph}, overwrite):
