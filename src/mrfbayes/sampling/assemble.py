@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -63,16 +62,13 @@ def _identity(setup: Setup) -> dict[str, str]:
     }
 
 
-@contextmanager
-def checkpoint_of(setup: Setup) -> Iterator[Checkpoint | None]:
+def checkpoint_of(setup: Setup) -> AbstractContextManager[Checkpoint | None]:
     """The open checkpoint of a run, where one was asked for and there are chains."""
     path = setup.settings.checkpoint
     if path is None or setup.task is None:
-        yield None
-        return
+        return nullcontext()
     chosen = {"thin": setup.plan.thin, "warmup": setup.plan.warmup, **seed_number(setup.settings.seed)}
-    with Checkpoint(path, _identity(setup), chosen) as store:
-        yield store
+    return Checkpoint(path, _identity(setup), chosen)
 
 
 def run_engine(prepared: Prepared, setup: Setup) -> tuple[Setup, ChainRun]:

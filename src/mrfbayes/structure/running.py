@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -310,23 +311,20 @@ def _run(
         error = monte_carlo_error(states, draws.shape[1] * plan.thin)
         return float(np.nanmax(error, initial=0.0)) <= INCLUSION_PRECISION
 
-    store = None if options.checkpoint is None else Checkpoint(options.checkpoint, identity, seed_number(seed))
-    terms = RunSettings(
-        plan.warmup + plan.steps,
-        longest=plan.warmup + plan.longest,
-        is_enough=is_precise,
-        grown=more_sweeps,
-        workers=options.workers,
-        checkpoint=store,
-        seconds=options.seconds,
-        progress=options.progress,
-        label="graphs",
-    )
-    try:
+    path = options.checkpoint
+    with nullcontext() if path is None else Checkpoint(path, identity, seed_number(seed)) as store:
+        terms = RunSettings(
+            plan.warmup + plan.steps,
+            longest=plan.warmup + plan.longest,
+            is_enough=is_precise,
+            grown=more_sweeps,
+            workers=options.workers,
+            checkpoint=store,
+            seconds=options.seconds,
+            progress=options.progress,
+            label="graphs",
+        )
         return run_chains(made.task, made.states, terms)
-    finally:
-        if store is not None:
-            store.close()
 
 
 def _table_seconds(model: Model, group_cells: int, seconds: float, n_weights: float) -> float:
