@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
 from mrfbayes import plots
@@ -17,16 +18,14 @@ from mrfbayes.model.scales import edge_strengths, has_tables
 from mrfbayes.plots.layouts import is_lattice, positions
 from mrfbayes.plots.network import MOST_NAMES
 from mrfbayes.plots.style import FAINT, INK, MUTED, NEGATIVE, PAPER, POSITIVE, axes_or_new, figure_of
-from mrfbayes.report.findings import DRAWN_NODES
+from mrfbayes.report.findings import DRAWN_NODES, Findings
 from mrfbayes.report.tables import ORDER_ROWS, edge_order, node_order, script_safe
 from mrfbayes.report.wording import fill
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from mrfbayes.report.findings import Findings
 
 # The page's own colours: matplotlib writes these as they are, and never by chance.
 _INKS = {
@@ -246,8 +245,6 @@ VERDICTS = ("present", "undecided", "absent", "unknown")
 
 def live_network(findings: Findings) -> Markup | None:
     """JSON for the page's own script; None where there is no network to draw."""
-    import pandas as pd
-
     f, model = findings, findings.model
     if f.places is None or model.n_nodes > MOST_LIVE_NODES:
         return None

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.budget import OutOfTime
 from mrfbayes.base.errors import CostError, InputError, MRFWarning
@@ -31,8 +32,6 @@ from mrfbayes.structure.result import AVERAGED
 from mrfbayes.structure.selection import Selection
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mrfbayes.data.statistics import Statistics
 
 T = TypeVar("T")
@@ -182,8 +181,6 @@ class Findings:
     @cached_property
     def node_style(self) -> pd.DataFrame:
         """What the pictures show of every node: community, ring (how well the others predict it), text of the item."""
-        import pandas as pd
-
         nodes, style = self.nodes, pd.DataFrame(index=pd.Index(self.model.nodes, name="node"))
         if "community" in nodes and nodes["community"].max() > 1:
             style["community"] = nodes["community"] - 1
@@ -218,8 +215,6 @@ class Findings:
     @cached_property
     def nodes(self) -> pd.DataFrame:
         """A row per node: threshold, predictability and centrality, as far as they can be had."""
-        import pandas as pd
-
         parts: list[pd.DataFrame | None] = [self._thresholds()]
         if self.is_pooled:
             self.missing["nodes"] = "they share their couplings, and so few observations tell nothing of a single one"
@@ -247,8 +242,6 @@ class Findings:
         return None if table is None else {"accuracy": float(table["accuracy"].mean()), "accuracy_alone": alone}
 
     def _thresholds(self) -> pd.DataFrame:
-        import pandas as pd
-
         rows, nodes = scaled(self.model, self.scale), self.model.nodes
         if rows.names[rows.n_edge_rows :] != nodes:  # tied thresholds, or dice
             return pd.DataFrame(index=pd.Index(nodes, name="node"))

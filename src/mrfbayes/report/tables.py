@@ -12,6 +12,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
 from mrfbayes.base.errors import InputError
@@ -21,8 +22,6 @@ from mrfbayes.results.centrality import global_strength, node_measures, order_ta
 from mrfbayes.structure.problem import edge_factors
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mrfbayes.report.findings import Findings
 
 RARE_SHARE = 0.05  # share of all states but the commonest, below which a variable is called rare
@@ -220,8 +219,6 @@ def difference_table(findings: Findings) -> PageTable:
 
 def variable_table(findings: Findings) -> PageTable | None:
     """Every variable with the shares of its states; None where they are not known or there was one observation."""
-    import pandas as pd
-
     model, cells = findings.model, _state_weights(findings)
     if cells is None or model.n_nodes > LISTED_VARIABLES:
         return None
@@ -308,8 +305,6 @@ def graph_tables(findings: Findings, least: float) -> list[PageTable]:
 
 def strength_tables(findings: Findings) -> list[PageTable]:
     """Global strength of the network, and of each group and of their differences."""
-    import pandas as pd
-
     if findings.couplings is None or not findings.is_judged:
         return []
     name = "all rows" if findings.selection is None else "all rows, average over graphs"

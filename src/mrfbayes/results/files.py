@@ -17,6 +17,7 @@ from dataclasses import Field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import h5py
 import numpy as np
 
 from mrfbayes.base.atomic_files import check_targets, write_bytes
@@ -27,7 +28,6 @@ from mrfbayes.priors import Prior, stored_prior
 from mrfbayes.results.stored import Group, model_to_dataset, read_model, require
 
 if TYPE_CHECKING:
-    import h5py
     import xarray as xr
 
 FORMAT = "mrfbayes result 1"
@@ -215,16 +215,12 @@ def check_ranges(values: Mapping[str, object]) -> None:
 
 def root_attribute(path: str | os.PathLike[str], name: str) -> object:
     """One attribute of the whole file, without reading anything else."""
-    import h5py
-
     with h5py.File(path, "r") as file:
         return file.attrs.get(name)
 
 
 def read_groups(path: str | os.PathLike[str]) -> dict[str, Group]:
     """The root ("/") and the groups in it, by name; text arrays are left out."""
-    import h5py
-
     with h5py.File(path, "r") as file:
         places = {"/": file} | {name: item for name, item in _items(file).items() if isinstance(item, h5py.Group)}
         found = {name: _datasets(group) for name, group in places.items()}
@@ -238,8 +234,6 @@ def read_groups(path: str | os.PathLike[str]) -> dict[str, Group]:
 
 
 def _items(group: h5py.Group) -> dict[str, h5py.Group | h5py.Dataset]:
-    import h5py
-
     for name in group:
         if not isinstance(group.get(name, getlink=True), h5py.HardLink):
             raise InputError(f"{name!r} is a link, which no result file has")
@@ -247,8 +241,6 @@ def _items(group: h5py.Group) -> dict[str, h5py.Group | h5py.Dataset]:
 
 
 def _datasets(group: h5py.Group) -> dict[str, h5py.Dataset]:
-    import h5py
-
     found = {name: item for name, item in _items(group).items() if isinstance(item, h5py.Dataset)}
     for name, data in found.items():
         if data.is_virtual or data.external:

@@ -17,6 +17,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import InputError, MRFWarning
@@ -38,7 +39,6 @@ from mrfbayes.structure.result import CoordinateResult, coordinate_fields
 from mrfbayes.structure.running import SearchArguments, search
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
     from mrfbayes.results.posterior import Posterior
@@ -160,8 +160,6 @@ class GroupComparison(CoordinateResult):
         InputError
             If `scale` is "theta": groups differ in log-odds.
         """
-        import pandas as pd
-
         if scale == "theta":
             raise InputError("scale = 'theta': groups differ in log-odds; use 'log-odds' or 'ising'.")
         rows = scaled(self.model, scale or "log-odds")
@@ -206,8 +204,6 @@ class GroupComparison(CoordinateResult):
         DataFrame
             One row per parameter, one column per group.
         """
-        import pandas as pd
-
         means = self.rate @ self.coordinate_mean
         return pd.DataFrame(means.T, index=pd.Index(self.model.parameters, name="parameter"), columns=list(self.groups))
 
@@ -245,8 +241,6 @@ class GroupComparison(CoordinateResult):
         DataFrame
             One row per group, then one per pair of groups.
         """
-        import pandas as pd
-
         from mrfbayes.results.centrality import coupling_draws, global_strength
 
         couplings = [coupling_draws(self.model, self.log_odds[:, :, g]) for g in range(len(self.groups))]
@@ -380,8 +374,7 @@ def simplex(n_groups: int) -> np.ndarray:
 def baseline_and_slab(model: Model, slab: object, prior: object, n_groups: int) -> tuple[Prior, Prior]:
     """The priors of the baseline and of a difference."""
     both = dict(slab) if isinstance(slab, Mapping) else {"edges": slab, "nodes": slab}
-    unknown = [key for key in both if key not in ("edges", "nodes")]
-    if unknown:
+    if unknown := [key for key in both if key not in ("edges", "nodes")]:
         raise InputError(f"slab has an entry for {unknown[0]!r}: give {{'edges': ..., 'nodes': ...}}.")
     edges, own = (_difference(both.get(key, "normal(0, 1)"), n_groups) for key in ("edges", "nodes"))
     given = by_part(cast("PriorLike | None", prior))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.errors import InputError
 from mrfbayes.base.progress import Progress
@@ -30,8 +31,6 @@ from mrfbayes.structure.search import SearchSummary, SearchTask, summarise
 from mrfbayes.targets.evidence import block_constants
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mrfbayes.base.types import Stored
     from mrfbayes.results.posterior import Posterior
     from mrfbayes.structure.selection import Selection
@@ -146,8 +145,6 @@ def _row(slab: str, graphs: str, log_bf10: np.ndarray, error: np.ndarray) -> dic
 
 def sensitivity_table(names: Sequence[str], rows: Sequence[dict[str, Stored]]) -> pd.DataFrame:
     """Verdicts by prior; ``attrs["verdicts"]`` has those of each edge, ``attrs["robust"]`` whether they stay."""
-    import pandas as pd
-
     said = [verdicts(np.array(row["log_bf10"], dtype=float), np.array(row["error"], dtype=float)) for row in rows]
     by_edge = pd.DataFrame({k: verdict for k, (verdict, _) in enumerate(said)}, index=pd.Index(names, name="edge"))
     table = pd.DataFrame(

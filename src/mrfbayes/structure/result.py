@@ -8,18 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import pandas as pd
 
-from mrfbayes.model.result import StoredResult
+from mrfbayes.model.result import StoredFields, StoredResult
 from mrfbayes.results import diagnostics
 from mrfbayes.results.bayes_factors import verdicts, without_evidence
 from mrfbayes.results.posterior import Posterior
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from mrfbayes.base.types import Stored
     from mrfbayes.methods.problem import Problem
-    from mrfbayes.model.result import StoredFields
     from mrfbayes.run.driver import ChainRun
     from mrfbayes.structure.reruns import Rerun
     from mrfbayes.structure.search import SearchSummary
@@ -125,8 +123,6 @@ class SearchResult(StoredResult):
 
     def _evidence_table(self) -> pd.DataFrame:
         """A row per edge: its inclusion with diagnostics, Bayes factor and verdict."""
-        import pandas as pd
-
         verdict, fragile = verdicts(self.log_bf10, self.log_bf10_error)
         return pd.DataFrame(
             {

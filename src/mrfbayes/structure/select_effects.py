@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.errors import CostError, InputError
@@ -26,9 +26,6 @@ from mrfbayes.structure.moves import Coordinates, named_edges, named_thresholds
 from mrfbayes.structure.problem import edge_factors, graph_prior
 from mrfbayes.structure.result import CoordinateResult, coordinate_fields
 from mrfbayes.structure.running import SearchArguments, search
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MAX_FIELDS = 256  # distinct values of the covariates: each has tables of its own
 
@@ -84,8 +81,6 @@ class EffectSelection(CoordinateResult):
         InputError
             If `scale` is given: effects are in log-odds.
         """
-        import pandas as pd
-
         if scale not in (None, "log-odds"):
             raise InputError(f"scale = {scale!r}: effects are in log-odds; leave scale out.")
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import pandas as pd
 
 from mrfbayes.base.blas import one_blas_thread
 from mrfbayes.base.checks import whole
@@ -28,7 +29,6 @@ from mrfbayes.structure.search import starting_counts
 
 if TYPE_CHECKING:
     import networkx as nx
-    import pandas as pd
     import xarray as xr
 
     from mrfbayes.methods.problem import Problem
@@ -126,8 +126,6 @@ class Selection(SearchResult):
         InputError
             If `scale` is not "log-odds" and couplings are tables.
         """
-        import pandas as pd
-
         chart, m = self.model.chart, self.model.n_edges
         scale = scale or natural_scale(self.model)
         if scale == "log-odds":
@@ -161,8 +159,6 @@ class Selection(SearchResult):
             ``inclusion`` of the edge (NaN for nodes), mean, sd, interval, Monte-Carlo error, effective sizes and R-hat;
             cells of tables by their labels.
         """
-        import pandas as pd
-
         rows = scaled(self.model, scale)
         columns = moment_columns(rows.of_log_odds(self.log_odds), ci_prob)
         if rows.scale == "log-odds":
@@ -211,8 +207,6 @@ class Selection(SearchResult):
         >>> mb.select(model, data, draws=500, warmup=100, chains=2, rng=1, progress=False).graphs(1)["number"].tolist()
         [1]
         """
-        import pandas as pd
-
         m, top = self.model.n_edges, whole("top", top)
         packed = np.packbits(self.included, axis=2)
         found, kind, count = np.unique(
@@ -272,8 +266,6 @@ class Selection(SearchResult):
         Series
             Probabilities by number of edges.
         """
-        import pandas as pd
-
         sizes = np.flatnonzero(self.size_probability)
         return pd.Series(self.size_probability[sizes], index=pd.Index(sizes, name="edges"), name="probability")
 
