@@ -25,7 +25,7 @@ from mrfbayes.data.reading import (
     read_role,
     refuse_repeated_people,
 )
-from mrfbayes.data.sources import open_source
+from mrfbayes.data.sources import open_source, widened
 from mrfbayes.data.statistics import Statistics, statistics_of
 from mrfbayes.data.values import Column, as_value, listed
 from mrfbayes.model.field import Model, require_model
@@ -184,8 +184,6 @@ class Data(CodedTable):
         >>> mb.Data.from_long(long, "who", "item", "answer").rows().tolist()
         [[0, 1], [1, 255]]
         """
-        from mrfbayes.data.sources import widened
-
         opened = open_source(source, options.pop("delimiter", None), options.pop("sheet", None))
         return cls(cast("DataLike", widened(opened, row, column, value)), **options)
 

@@ -9,7 +9,7 @@ from functools import partial
 from math import isfinite
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from mrfbayes.base import random_streams
 from mrfbayes.base.budget import Budget, budget
@@ -18,6 +18,7 @@ from mrfbayes.base.random_streams import Seed
 from mrfbayes.base.types import DataLike, DistributionLike, Option, PriorLike, Scale
 from mrfbayes.data.border import as_data
 from mrfbayes.data.data import Data
+from mrfbayes.data.statistics import Statistics
 from mrfbayes.estimation.result import Estimate
 from mrfbayes.fitting.result import Fit
 from mrfbayes.model.build import grid
@@ -35,9 +36,6 @@ from mrfbayes.structure.result import SearchResult
 from mrfbayes.structure.search import check_weights
 from mrfbayes.structure.selection import Selection
 from mrfbayes.structure.selection import select as search_graphs
-
-if TYPE_CHECKING:
-    from mrfbayes.data.statistics import Statistics
 
 BALANCED = (0.4, 0.6)  # share of ones between which an image needs no thresholds
 

@@ -25,7 +25,7 @@ from mrfbayes.base.types import Scale
 from mrfbayes.calibration.copula import hold
 from mrfbayes.calibration.exact_blocks import sees_windows
 from mrfbayes.calibration.full import DENSE_PARAMETERS, MOMENT_CELLS, moments_cost
-from mrfbayes.calibration.matching import coin_log_density
+from mrfbayes.calibration.matching import Coins, coin_log_density
 from mrfbayes.coins.importance_weights import truncated_weights
 from mrfbayes.data.values import in_proportion
 from mrfbayes.exact.choice import is_feasible, planar_size, recursion, weighs_by_planar
@@ -40,7 +40,6 @@ from mrfbayes.targets.evidence import log_prior_at_no_interaction
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mrfbayes.calibration.matching import Coins
     from mrfbayes.results.posterior import Posterior
 
 CORRECTED_LIMIT = 300  # parameters up to which every edge gets draws of its own

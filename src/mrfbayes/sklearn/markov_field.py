@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mrfbayes.base.checks import whole
 from mrfbayes.base.errors import InputError
@@ -22,15 +23,11 @@ from mrfbayes.sampling.sample import sample
 
 try:
     from sklearn.base import BaseEstimator, DensityMixin
-    from sklearn.utils import check_random_state
+    from sklearn.utils import Tags, check_random_state
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
     raise ImportError("mrfbayes.sklearn needs scikit-learn: pip install 'mrfbayes[sklearn]'.") from None
 
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-    from sklearn.utils import Tags
 
 MOST_BINS = 12
 RandomState = int | np.random.RandomState | np.random.Generator | None
@@ -328,8 +325,7 @@ class MarkovField(DensityMixin, BaseEstimator):
 
     def _checked(self, X: ArrayLike, may_miss: bool = False) -> np.ndarray:
         check_is_fitted(self)
-        x = validate_data(self, X, dtype=None, reset=False, ensure_all_finite=not may_miss)
-        return np.asarray(x)
+        return np.asarray(validate_data(self, X, dtype=None, reset=False, ensure_all_finite=not may_miss))
 
     def _states(self, x: np.ndarray, without: Sequence[int] = ()) -> np.ndarray:
         """(n, d) states in the order of the nodes; 0 in the columns ``without``."""
@@ -337,8 +333,7 @@ class MarkovField(DensityMixin, BaseEstimator):
             x = classes(x, self.cuts_)
         names = self._names()
         states = np.zeros(x.shape, dtype=np.int64)
-        known = [(j, place) for j, place in enumerate(self._places(names)) if j not in without]
-        if known:
+        if known := [(j, place) for j, place in enumerate(self._places(names)) if j not in without]:
             variables = self.schema_.variables
             part = Schema(tuple(variables[place] for _, place in known))
             table = {variables[place].name: x[:, j] for j, place in known}

@@ -59,9 +59,7 @@ def sample_source(model: Model, data: tuple[Statistics, ...]) -> SampleSource:
     layout = dense_layout(model)
     if layout is not None and layout.coupling == PRODUCT_FORM and int(model.states.max()) > MOST_LEVELS:
         layout = None
-    centre = np.zeros((len(data), 0))
-    if layout is not None:
-        centre = np.stack([level_means(layout, statistics) for statistics in data])
+    centre = np.zeros((len(data), 0)) if layout is None else np.stack([level_means(layout, one) for one in data])
     return SampleSource(model, layout, centre)
 
 

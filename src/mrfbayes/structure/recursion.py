@@ -122,8 +122,7 @@ def recursion_engine(model: Model) -> tuple[RecursionEngine, EdgeBlocks]:
     together = tuple((node, *frontiers[step]) for step, node in enumerate(nodes))
     blocks = EdgeBlocks(together, tuple(map(tuple, edges)), tuple((node,) for node in nodes), model)
     drop = np.array(drops, dtype=np.int64).reshape(-1, 3)
-    lists = (np.array(values, dtype=np.int64) for values in (size, states[nodes], drop_offset, back))
-    sizes, entering, offsets, messages = lists
+    sizes, entering, offsets, messages = (np.array(v, dtype=np.int64) for v in (size, states[nodes], drop_offset, back))
     return RecursionEngine(sizes, entering, offsets, drop, messages), blocks
 
 
