@@ -134,8 +134,7 @@ def count_covariates(model: CovariateModel, data: Data) -> CovariateStatistics:
     """The counts of data whose rows have covariates."""
     base, known = model.base, data.covariate_values
     names = [covariate.name for covariate in model.covariates]
-    absent = [name for name in (*names, *([model.offset] if model.offset else [])) if name not in known]
-    if absent:
+    if absent := [name for name in (*names, *([model.offset] if model.offset else [])) if name not in known]:
         raise InputError(f"covariates: the data lack {absent[0]!r}, on which the model depends.")
     pooled = data.count(model.field)
     states = data.rows(base)

@@ -318,8 +318,7 @@ def _numbered(column: Column, kind: Kind | None, found: CodingFindings) -> Varia
         found.problems.add(too_many(column))
         return None
     levels = tuple(float(low + k) for k in range(n_levels))
-    unseen = [level for level in levels if level not in column.first]
-    if unseen:
+    if unseen := [level for level in levels if level not in column.first]:
         found.notes.append(f"{column.name!r}: {n_levels} levels {low} to {high}; {listed(unseen)} never occur.")
     return Variable(column.name, kind or kind_of(n_levels), levels)
 

@@ -335,8 +335,7 @@ def read_statistics(path: Path, where: str) -> Source:
         raise InputError(f"{where}: cannot be read ({' '.join(str(problem).split())[:120]}); is it damaged?") from None
     books = {name: _codebook(frame[name], name, meta) for name in frame.columns}
     for name in frame.columns:  # Stata's .a to .z come as letters beside numbers
-        codes = [code for code in meta.missing_user_values.get(name, ()) if isinstance(code, str)]
-        if codes:
+        if codes := [code for code in meta.missing_user_values.get(name, ()) if isinstance(code, str)]:
             frame[name] = frame[name].map(lambda value, codes=codes: None if value in codes else value)
     return FrameTable(nw.from_native(frame, eager_only=True), where, 1, codebooks=books)
 

@@ -206,8 +206,7 @@ def match_columns(model: Model, source: Source, names: Sequence[str], chosen: Se
         images, grid = (f"{size[0]} x {size[1]}" for size in (source.image_shape, shape))
         raise InputError(f"{where} holds images of {images} pixels, the grid has {grid}: crop them or change it.")
     if source.names is not None and (model.named or set(model.nodes) <= set(by_name)):
-        absent = [node for node in model.nodes if node not in by_name]
-        if absent:
+        if absent := [node for node in model.nodes if node not in by_name]:
             _refuse_absent(absent, model, source, list(by_name))
         return [by_name[node] for node in model.nodes]
     if len(chosen) != model.n_nodes:
@@ -243,8 +242,7 @@ def check_covariates(given: Mapping[str, object], n: int, d: int) -> dict[str, n
         if array.shape not in ((n,), (n, d)):
             has = f"covariates[{name!r}] has shape {array.shape}"
             raise InputError(f"{has}: give a value for each of {n} rows, or for each of their {d} cells.")
-        bad = np.argwhere(~np.isfinite(array))
-        if bad.size:
+        if (bad := np.argwhere(~np.isfinite(array))).size:
             place = f"row {int(bad[0][0]) + 1}"
             raise InputError(f"covariates: {name!r} has no finite value in {place}: fill it in, or drop the row.")
         found[str(name)] = array

@@ -51,13 +51,10 @@ def open_source(x: object, delimiter: str | None = None, sheet: str | int | None
     elif isinstance(x, Mapping):
         return named_columns(x)
     elif isinstance(x, (list, tuple)):
-        named = _named_rows(x)
-        if named is not None:
+        if (named := _named_rows(x)) is not None:
             return ColumnsTable(named, "x")
-    elif not isinstance(x, np.ndarray):
-        frame = _as_frame(x)
-        if frame is not None:
-            return frame
+    elif not isinstance(x, np.ndarray) and (frame := _as_frame(x)) is not None:
+        return frame
     try:
         array = unmasked(x)
     except (TypeError, ValueError):

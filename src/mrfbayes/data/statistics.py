@@ -166,8 +166,7 @@ class Statistics:
         chart = model.chart
         most = float(n) * chart.tosses
         total = np.bincount(chart.block_of, weights=array, minlength=chart.n_blocks)
-        over = np.flatnonzero((total > most * (1 + 1e-12)) & chart.is_counted)
-        if over.size:
+        if (over := np.flatnonzero((total > most * (1 + 1e-12)) & chart.is_counted)).size:
             b = int(over[0])
             what = f"counts of {model.blocks[b]} sum to {total[b]:g}, more than the {most[b]:g} possible in n = {n:g}"
             raise InputError(f"{what} observations: check n and the order of the counts.")
@@ -399,8 +398,7 @@ def _check_counts(
     if (model.states > 2).all() and model.n_nodes > 1 and not cells[offset[:-1]].any():
         levels = list(range(1, int(model.states.max()) + 1))[:9]
         texts.append(f"state 0 occurs in no column: if the values count from 1, pass levels={levels}")
-    unused = np.flatnonzero((used > 1) & (used < model.states))
-    if unused.size:
+    if (unused := np.flatnonzero((used > 1) & (used < model.states))).size:
         i = int(unused[0])
         state = int(np.flatnonzero(cells[offset[i] : offset[i + 1]] == 0)[0])
         named = f"state {state}" if schema is None else f"label {state_labels(schema.variables[i])[state]!r}"

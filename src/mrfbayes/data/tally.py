@@ -171,8 +171,7 @@ def missing_warnings(model: Model, incomplete: IncompleteRows, n_complete: float
     if n_complete > 0 or not model.n_edges:
         return texts
     seen = incomplete.seen
-    apart = np.array([not (seen[:, u] & seen[:, v]).any() for u, v in model.edges.tolist()])
-    if apart.any():
+    if (apart := np.array([not (seen[:, u] & seen[:, v]).any() for u, v in model.edges.tolist()])).any():
         pairs = [f"{model.nodes[u]!r} and {model.nodes[v]!r}" for u, v in model.edges[apart][:NAMED_PAIRS].tolist()]
         more = ", ..." if apart.sum() > NAMED_PAIRS else ""
         what = f"neighbours that were never observed together: {'; '.join(pairs)}{more}"

@@ -89,8 +89,7 @@ def _excess(r_hat: np.ndarray, scores: np.ndarray, n_parameters: int) -> np.ndar
     from scipy.special import chdtri
 
     out, m = np.zeros(len(r_hat)), scores.shape[1]
-    high = np.flatnonzero(~(r_hat <= MOST_R_HAT))
-    if high.size:
+    if (high := np.flatnonzero(~(r_hat <= MOST_R_HAT))).size:
         expected = m / (2 * _effective_size(scores[high], is_within=True))
         by_chance = expected * SLACK * float(chdtri(m - 1, LEVEL / n_parameters)) / (m - 1)
         above = r_hat[high] - 1

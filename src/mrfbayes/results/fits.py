@@ -78,8 +78,7 @@ class FitFolder:
             found = dict(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             raise InputError(f"{path} cannot be read: choose another folder.") from None
-        other = [part for part in identity if found.get(part) != identity[part]]
-        if other:
+        if other := [part for part in identity if found.get(part) != identity[part]]:
             names = ", ".join(other)
             raise InputError(f"folder {self.path} is of another run (other {names}): choose another folder.")
 

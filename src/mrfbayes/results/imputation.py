@@ -48,8 +48,7 @@ class Completion:
         self._clamped: Clamped | None = None
         tally = IncompleteTally(model.n_nodes)
         tally.add(rows[has_missing], None)
-        incomplete = tally.finish()
-        if incomplete is not None:
+        if (incomplete := tally.finish()) is not None:
             with suppress(CostError):
                 self._clamped = Clamped(model, incomplete)
                 key = np.dtype((np.void, model.n_nodes))
@@ -192,8 +191,7 @@ class WithMissingCells:
         import pandas as pd
 
         index = pd.Index(self.parameters, name="parameter")
-        known = self.facts.missing_information
-        if known is not None:
+        if (known := self.facts.missing_information) is not None:
             return pd.Series(np.array(known), index, name="missing_information")
         problem = self._problem
         if problem is None and self.facts.missing is not None:

@@ -25,7 +25,7 @@ from mrfbayes.results.predict import WithPrediction
 from mrfbayes.results.predictability import WithPredictability
 from mrfbayes.results.predictive import ObservedAverages, observe
 from mrfbayes.results.stored import Group, more_groups, restore
-from mrfbayes.targets.corrected import MOST_THETA_DIGITS
+from mrfbayes.targets.corrected import MOST_THETA_DIGITS, WeightedProposals
 from mrfbayes.targets.facts import RunFacts
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from mrfbayes.methods.problem import Problem
-    from mrfbayes.targets.corrected import WeightedProposals
 
 MANY = 500  # parameters past which independent draws are not examined for convergence
 NOTEBOOK_ROWS = 12  # rows of the table in a notebook
@@ -254,8 +253,7 @@ class Posterior(WithCovariates, WithCentrality, WithPredictability, WithPredicti
 
     def _has_mean(self, values: np.ndarray) -> np.ndarray:
         """(rows,) whether the mean of each row exists: it may not where a prior has none."""
-        prior = None if self._problem is None else self._problem.prior
-        if prior is None or not np.isfinite(prior.heavy_scale).any():
+        if self._problem is None or not np.isfinite(self._problem.prior.heavy_scale).any():
             return np.ones(values.shape[2], dtype=bool)
         return ~(diagnostics.tail_index(values) > diagnostics.MOST_TAIL_INDEX)
 

@@ -153,8 +153,7 @@ def _known_values(data: object, schema: Schema, known: Sequence[int]) -> tuple[n
         return np.zeros((len(index), 0), dtype=np.int64), index
     table = as_data(data)
     if table.is_named:
-        absent = [name for name in names if name not in table.column_names]
-        if absent:
+        if absent := [name for name in names if name not in table.column_names]:
             raise InputError(f"data has no column {absent[0]!r}, which given names.")
     elif len(table.column_names) == len(schema) != len(names):
         table = Data(data, columns=[table.column_names[i] for i in known])

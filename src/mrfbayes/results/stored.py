@@ -240,8 +240,7 @@ def more_groups(posterior: Posterior) -> dict[str, xr.Dataset]:
 
 def _saved_quantile(at: np.ndarray, values: np.ndarray, draws: np.ndarray, probability: float) -> np.ndarray:
     """Quantiles (p,) of the log-odds: those in closed form when the result was saved, else those of its draws."""
-    near = np.flatnonzero(np.abs(at - probability) < 1e-9)
-    if near.size:
+    if (near := np.flatnonzero(np.abs(at - probability) < 1e-9)).size:
         return np.asarray(values[near[0]])
     warn_user(
         f"the {100 * probability:g} % quantiles of this loaded result are those of its draws: in closed form it holds "

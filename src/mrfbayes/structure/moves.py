@@ -70,8 +70,7 @@ def search_prior(model: Model, slab: object, nodes: object, argument: str = "sla
         nodes = given
     if not isinstance(nodes, Mapping):
         raise InputError("prior is a function: a search over graphs takes named priors, such as {'nodes': 'uniform'}.")
-    on_edges = [key for key in nodes if key == "edges" or key in model.blocks[: model.n_edges]]
-    if on_edges:
+    if on_edges := [key for key in nodes if key == "edges" or key in model.blocks[: model.n_edges]]:
         raise InputError(
             f"prior has an entry for {on_edges[0]!r}: the prior of an edge that is there is slab=, and how likely "
             "it is to be there edges=; prior= is that of the node factors, as in {'nodes': 'normal(0, 1)'}."
@@ -79,8 +78,7 @@ def search_prior(model: Model, slab: object, nodes: object, argument: str = "sla
     edges = {} if slab is None else {"edges": slab_distribution(slab, argument)}
     prior = Prior(model, {**edges, **nodes})
     is_table = model.chart.sides[: model.n_edges] > 2
-    wrong = np.flatnonzero(is_table & (prior.kind[: model.n_edges] != EXCHANGEABLE))
-    if wrong.size:
+    if (wrong := np.flatnonzero(is_table & (prior.kind[: model.n_edges] != EXCHANGEABLE))).size:
         raise InputError(
             f"{argument} = {slab!r}: edge {model.blocks[int(wrong[0])]!r} has a table of log-odds, which takes "
             "'normal(0, s)' or 'exchangeable(s)', so that no category is special."

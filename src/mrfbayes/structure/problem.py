@@ -310,8 +310,7 @@ def graph_prior(model: Model, given: object, argument: str = "edges") -> GraphPr
 
 def _probabilities(model: Model, values: object, argument: str) -> np.ndarray:
     array = np.asarray(values, dtype=float)
-    bad = np.flatnonzero(~((array > 0) & (array <= 1)))
-    if bad.size:
+    if (bad := np.flatnonzero(~((array > 0) & (array <= 1)))).size:
         e = int(bad[0])
         raise InputError(
             f"{argument}: {array[e]:g} for {model.blocks[e]!r} is not a prior probability in (0, 1]; leave an edge out "
