@@ -57,6 +57,7 @@ class WorkerTask(Protocol):
 
     def check_start(self, number: int, state: State) -> None:
         """An `InputError` where chain ``number`` cannot start."""
+        return None
 
     def failure(self, state: State) -> str:
         """Why the chain cannot go on; empty where it can."""
