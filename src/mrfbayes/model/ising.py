@@ -153,12 +153,12 @@ def _couplings(coupling: object, model: Model) -> np.ndarray:
             place |= {(first, second): k, (second, first): k, f"{first}--{second}": k, f"{second}--{first}": k}
         found: dict[int, float] = {}
         for edge, value in coupling.items():
-            k = place.get(tuple(map(str, edge)) if isinstance(edge, tuple) else edge)
-            if k is None:
+            key = tuple(map(str, edge)) if isinstance(edge, tuple) else edge
+            if key not in place:
                 raise InputError(f"coupling: the model has no edge {edge!r}.")
-            if k in found:
+            if place[key] in found:
                 raise InputError(f"coupling: the edge {edge!r} is given twice.")
-            found[k] = _number(value, f"coupling[{edge!r}]")
+            found[place[key]] = _number(value, f"coupling[{edge!r}]")
         return np.array([found.get(k, 0.0) for k in range(m)])
     array = _array(coupling, "coupling")
     if not array.ndim:
