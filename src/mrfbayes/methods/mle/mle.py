@@ -18,7 +18,8 @@ MLE-induced likelihood of fields with dice: `mrfbayes.methods.mle.mle` for block
 
 Differs from the paper: it leaves more than two outcomes to the reader. A die with more than two has the factor
 |d lambda / d theta|, so that lambda is Dirichlet under the uniform prior, whatever the form of the coins. It enters the
-copula by its sticks (`mrfbayes.coins.die`).
+copula by its sticks (`mrfbayes.coins.die`), which follow the order of its outcomes: with a copula that is not
+independent, the likelihood depends on the order of labels and, on tables, on which end of an edge is first.
 
 The Gaussian copula (Eq. 8) of coins whose normal scores are tabulated.
 
