@@ -16,6 +16,7 @@ from mrfbayes.data.data import Data
 from mrfbayes.data.patterns import column_bytes
 from mrfbayes.data.statistics import Statistics
 from mrfbayes.model.build import graph, grid
+from mrfbayes.model.field import Model
 
 
 def outcomes_by_definition(model, x, weight):
@@ -108,6 +109,14 @@ def test_statistics_are_passed_through_for_the_same_model_only():
         counted(grid(3, 2), stats)
     with pytest.raises(InputError, match="source is a Statistics"):
         Data(stats, weights=np.ones(20))
+
+
+def test_tables_that_edges_share_count_the_cells_of_every_edge():
+    x = np.random.default_rng(3).integers(0, 3, (40, 3))
+    data = Data(x, kinds="nominal")
+    model = Model.from_data(data, tied=True)
+    expected = outcomes_by_definition(model, x, np.ones(len(x)))
+    np.testing.assert_array_equal(data.count(model).outcome_counts, np.concatenate(expected))
 
 
 def test_counts_alone_serve_any_number_of_observations():

@@ -220,10 +220,10 @@ class Statistics:
         flat[np.arange(chart.n_parameters) + chart.block_of] = self.counts
         # Rounding in weighted sums must not leave a count of -1e-12.
         flat[self.outcome_offset[1:] - 1] = np.maximum(self.n * chart.tosses - total, 0.0)
-        for group in self.model.groups:
-            if group.is_centred:
-                for block, own in zip(group.block.tolist(), self._cells(group), strict=True):
-                    flat[self.outcome_offset[block] : self.outcome_offset[block + 1]] = own
+        flat[np.repeat(~chart.is_counted, chart.sides)] = 0.0
+        for group in (group for group in self.model.groups if group.is_centred):
+            for block, own in zip(group.block.tolist(), self._cells(group), strict=True):
+                flat[self.outcome_offset[block] : self.outcome_offset[block + 1]] += own
         flat.setflags(write=False)
         return flat
 
