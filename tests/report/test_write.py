@@ -83,6 +83,8 @@ def test_extra_sections_appear_when_given(posterior, tmp_path):
     )
     with pytest.raises(mb.InputError, match="selection and groups are shown beside a posterior"):
         mb.report(selection, tmp_path / "b.html", groups=groups)
+    unchecked = mb.report(selection, tmp_path / "c.html", check=False).read_text(encoding="utf-8")
+    assert "<td>it was not asked for</td>" in unchecked
     text = path.read_text(encoding="utf-8")
     page = Page(text)
     assert page.headings[3:] == [

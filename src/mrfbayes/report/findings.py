@@ -70,11 +70,11 @@ class Findings:
             self.scale = "log-odds"  # in which an absent edge is zero
 
     @classmethod
-    def of(cls, result: Result, scale: Scale | None = None) -> Findings:
+    def of(cls, result: Result, scale: Scale | None = None, check: bool = True) -> Findings:
         """What a single result says: a posterior, a search over graphs, a comparison of groups, or a fit."""
         chosen = cast("Scale", scale)
         if isinstance(result, Selection):
-            return cls(result.averaged(), chosen, selection=result)
+            return cls(result.averaged(), chosen, check, result)
         if isinstance(result, GroupComparison):
             return cls(result.baseline(), chosen, check=False, groups=result)
         own = getattr(result, "findings", None)  # of a fit
@@ -83,7 +83,7 @@ class Findings:
         if not isinstance(result, Posterior):
             kind = type(result).__name__
             raise InputError(f"{kind} has no report: it has no one posterior of its parameters; open it in Python.")
-        return cls(result, chosen)
+        return cls(result, chosen, check)
 
     def attempt(self, part: str, compute: Callable[[], T]) -> T | None:
         """What ``compute`` returns; None where it cannot be had, and the reason in ``missing``."""

@@ -128,7 +128,7 @@ def report(
     if isinstance(posterior, Posterior):
         findings = Findings(posterior, cast("Scale", scale), check, selection, groups, texts)
     else:
-        findings = Findings.of(posterior, scale)
+        findings = Findings.of(posterior, scale, check)
         findings.codebook = texts
     write_text(target, render(findings, title or UNTITLED, source, _comparison(comparison)), overwrite)
     return target
