@@ -135,3 +135,15 @@ def test_planar_proposals_cost_less_than_calibrated_coins():
     cost = mb.cost(mb.grid(20, 20))  # 1.8 and 16 s were measured
     assert 0.9 < cost.methods["exact"] / machine_factor() * MEASURED_FACTOR < 3.6
     assert 8 < cost.methods["calibrated"] / machine_factor() * MEASURED_FACTOR < 32
+
+
+@pytest.mark.parametrize(
+    ("model", "low", "high"),  # half and twice the processor seconds that were measured: 59 and 24
+    [
+        (mb.grid(20, 20, fields=True, tied=True), 30.0, 118.0),
+        (mb.grid(20, 20, tied="direction"), 12.0, 48.0),
+    ],
+)
+def test_samples_for_loops_are_counted_where_parameters_are_tied(model, low, high):
+    assert low < mb.cost(model).methods["calibrated"] / machine_factor() * MEASURED_FACTOR < high
+    assert costs_of(mb.grid(20, 20)).loops == costs_of(mb.grid(3, 3, fields=True, tied=True)).loops == 0.0

@@ -80,6 +80,19 @@ def test_a_grid_that_cuts_the_posterior_is_noticed():
 
 
 @pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
+def test_images_of_one_colour_are_doubtful(monkeypatch):
+    monkeypatch.setattr(few_parameters, "MOMENT_CELLS", 0)
+    model = mb.grid(10, 10, tied=True, fields=True)
+    mixed = np.random.default_rng(1).integers(0, 2, (3, 100))
+    by_quadrature = mb.sample(model, mixed, "calibrated", rng=1, progress=False)
+    assert "mean_error" in by_quadrature.details
+    assert "prior alone" not in " ".join(by_quadrature.warnings)
+    by_coins = mb.sample(model, np.ones_like(mixed), "calibrated", rng=1, progress=False)
+    assert "never occurs, and the prior alone bounds" in " ".join(by_coins.warnings)
+    assert "mean_error" not in by_coins.details
+
+
+@pytest.mark.filterwarnings("ignore::mrfbayes.MRFWarning")
 @pytest.mark.parametrize(
     ("prior", "is_exact"), [("uniform", True), ("normal(0, 10)", False), ("cauchy(0, 2.5)", False)]
 )

@@ -32,7 +32,7 @@ POLARISED_CELLS = 1e8  # table cells of directional derivatives up to which the 
 PAIR_SAMPLES = 8_192  # of them at most in the sum over pairs
 FIRST_PAIR_SAMPLES = 2_048  # with which that sum begins, before it doubles
 PAIR_BLOCKS = 8  # parts of the sum over pairs, whose differences tell its noise
-_BATCH = 4_096
+LOOP_BATCH = 4_096  # samples drawn at once: tables are filled for every batch
 
 
 class Effort(NamedTuple):
@@ -138,12 +138,12 @@ def _sampled_squares(
     done = 0
     while done < samples:
         budget().check("loops")
-        d = cumulants.draw(_BATCH, child(seed, done // _BATCH)) - cumulants.mean
-        squared.append(_squared(d, np.full(_BATCH, 1 / _BATCH), s, expected, known))
+        d = cumulants.draw(LOOP_BATCH, child(seed, done // LOOP_BATCH)) - cumulants.mean
+        squared.append(_squared(d, np.full(LOOP_BATCH, 1 / LOOP_BATCH), s, expected, known))
         if done < pairs:
             kept.append(d[: pairs - done])
-        done += _BATCH
-        if done >= 8 * _BATCH and done >= pairs:
+        done += LOOP_BATCH
+        if done >= 8 * LOOP_BATCH and done >= pairs:
             diagonal = np.array([np.diag(part) for part in squared])
             noise = diagonal.std(axis=0, ddof=1) / np.sqrt(len(squared))
             if float((0.5 * n * noise / np.diag(s)).max()) < most_noise:

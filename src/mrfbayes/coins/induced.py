@@ -294,8 +294,7 @@ def external_effects(statistics: Statistics, estimate: object) -> ExternalEffect
     chart = model.chart
     found = as_estimate(model, estimate)
     theta, log_odds, boundary = found.theta, found.log_odds, found.boundary
-    block_of_outcome = np.repeat(np.arange(chart.n_blocks), chart.sides)
-    empty = np.unique(block_of_outcome[statistics.outcome_counts <= 0.0])  # blocks with an outcome that never occurs
+    empty = np.flatnonzero(statistics.lacks_outcome)
     tosses, is_counted = statistics.n * chart.tosses[chart.block_of], chart.is_counted[chart.block_of]
     outcomes = statistics.outcome_counts[np.arange(chart.n_parameters) + chart.block_of]
     if not found.penalised and not boundary and not empty.size:

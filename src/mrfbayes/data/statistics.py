@@ -227,6 +227,13 @@ class Statistics:
         flat.setflags(write=False)
         return flat
 
+    @property
+    def lacks_outcome(self) -> np.ndarray:
+        """Blocks (B,) of which some outcome never occurs, or whose total score is extreme."""
+        if self.model.chart.n_blocks == 0:
+            return np.zeros(0, dtype=bool)
+        return np.logical_or.reduceat(self.outcome_counts <= 1e-9 * self.n, self.outcome_offset[:-1])
+
     def _cells(self, group: FactorGroup) -> np.ndarray:
         """(f, K) counts of the outcomes of centred tables; equal ones where the cells were not kept."""
         even = np.full((len(group.block), group.sides), self.n / group.sides)

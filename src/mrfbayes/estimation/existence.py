@@ -54,7 +54,7 @@ def existence(model: Model, stats: Statistics) -> Existence:
     """What the data alone tell about the MLE of ``model``: whether it is finite, and if not, which factors are not."""
     if stats.incomplete is not None:
         return Existence("not decided", (), "cells are missing")
-    never = _absent_outcomes(model, stats)
+    never = stats.lacks_outcome[model.chart.block_of]
     if never.any():
         reason = "outcomes that never occur; further factors may be involved"
         return Existence("boundary", _names(model, never), reason, False)
@@ -89,15 +89,6 @@ def existence_at(model: Model, stats: Statistics, w: np.ndarray, is_exact: bool)
 def _names(model: Model, touched: np.ndarray) -> tuple[str, ...]:
     """Names of the blocks that some of the parameters ``touched`` (p,) belong to."""
     return tuple(model.blocks[b] for b in np.unique(model.chart.block_of[touched]).tolist())
-
-
-def _absent_outcomes(model: Model, stats: Statistics) -> np.ndarray:
-    """Parameters (p,) of blocks of which some outcome never occurs (or a total score is extreme)."""
-    chart = model.chart
-    if chart.n_blocks == 0:
-        return np.zeros(0, dtype=bool)
-    absent = np.logical_or.reduceat(stats.outcome_counts <= 1e-9 * stats.n, stats.outcome_offset[:-1])
-    return np.asarray(absent[chart.block_of])
 
 
 def basis_matrix(model: Model) -> csr_array:
