@@ -129,6 +129,11 @@ def _sum(rows: Rows, key: str) -> np.ndarray:
     return np.sum([row[key] for row in rows], axis=0)
 
 
+def _mean(rows: Rows, key: str) -> np.ndarray:
+    """Over all data sets, of what each batch has as its mean."""
+    return np.average([row[key] for row in rows], axis=0, weights=[row["n"] for row in rows])
+
+
 def verdict_of(name: str) -> str:
     """What a proof must find: "uniform", "calibrated", "bias" or "rejected"."""
     kind, _, rest = name.partition(", ")
@@ -150,7 +155,7 @@ def summary_of(name: str, rows: Rows) -> dict[str, object]:
         return out | {"sets": share.size, "coverage": float(share.mean()), "error": float(error), "sd_z": z2**0.5,
                       "method": "/".join(sorted({str(r["method"]) for r in rows})), "passed": None}  # fmt: skip
     out["sets"] = int(_sum(rows, "n"))
-    out["ms"] = float(np.mean([float(str(r["ms"])) for r in rows]))
+    out["ms"] = float(_mean(rows, "ms"))
     if kind == "inclusion":
         sums = _sum(rows, "bins")
         p = inclusion.p_value(sums)
@@ -163,7 +168,7 @@ def summary_of(name: str, rows: Rows) -> dict[str, object]:
         furthest = np.abs(mean[:-1] - 0.5).argmax()
         out |= {"ranks": each.size, "mean_rank": float(mean[furthest]), "likelihood_rank": float(mean[-1])}
         if "z" in rows[0]:
-            out["lag"] = float(max(_sum(rows, "lag") / len(rows)))
+            out["lag"] = float(_mean(rows, "lag").max())
             out["bias"] = float(np.abs(_sum(rows, "z")).max() / out["sets"])  # type: ignore[operator]
     return out | {
         "p": p,
