@@ -297,7 +297,7 @@ WAYS: dict[str, Way] = {
     "MLE-L under U(0, 1)": Way({"method": "mle"}, verdict="rejected", cases=CONTROLS),
 }
 # Data sets by part of the way's and of the case's name, the first that fits: 10,000 where that takes minutes. All
-# of them take about four hours of one core.
+# of them took five hours of one core.
 SETS = (
     ("langevin", "", 200),
     ("moller", "", 500),
