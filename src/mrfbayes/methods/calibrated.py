@@ -128,7 +128,7 @@ def _is_one_sided(problem: Problem) -> bool:
 
     The posterior falls steeply on one side and is the prior on the other. With one threshold on 10x10 and 14x14 grids
     its mean was off by up to 1.1 sds and its sd by a factor of two; one pixel that differs leaves .3 sds and 1.4.
-    Quadrature over sampled log Z was off by .9 sds, and stated an error of .02.
+    Quadrature over sampled log Z was off by .8 sds, and stated an error of .02.
     """
     statistics = problem.statistics
     if statistics.incomplete is not None or not statistics.n:
